@@ -243,10 +243,10 @@ void CoordinatorState::skip_own_standstill() {
   const auto gap = standstill_.tick(
       now, std::max<std::chrono::nanoseconds>(setup_.job.cluster.detect.patience, kTicksOfSlack * kTick));
   if (gap == gap.zero()) return;
-  if (paused_since_) paused_since_ = std::min<Time>(*paused_since_ + gap, now);
+  recovery_.stood_still(gap, now);
   folder_wait_.stood_still(gap, now);
   pending_.stood_still(gap, now);
-  unseen_since_ = std::min<Time>(unseen_since_ + gap, now);
+  silence_.stood_still(gap, now);
   mounts_.stood_still(gap, now);
   end_.stood_still(gap, now, setup_.job.checkpoint.grace);
 }
@@ -268,7 +268,7 @@ void CoordinatorState::on(const Tick& message) {
                     std::to_string(setup_.job.checkpoint.grace.count()) + " ms (checkpoint.grace)" +
                     end_.refusal());
   }
-  if (phase_ == CoordinatorPhase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
+  if (phase_ == CoordinatorPhase::paused && recovery_.is_over(self_->clock().now(), cluster.give_up_after)) {
     return give_up();
   }
   if (judge() || begin_with_those_here()) return;
@@ -376,7 +376,7 @@ bool CoordinatorState::all_know() const {
 // Whether those who are not heard now are better left alone: a coordinator that is started again finds them
 // by its journal. Where results may be wrong they are to hear so, whenever that is.
 bool CoordinatorState::may_be_found_again(const std::string& outcome) const {
-  return setup_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspects_.any() &&
+  return setup_.journal && outcome != "completed" && silence_.lasts() && !suspects_.any() &&
          !canary("unheard-are-told");
 }
 

@@ -24,8 +24,10 @@
 #include "actors/coordinator/states/training_rate.hpp"
 #include "actors/coordinator/states/waits/disk_wait.hpp"
 #include "actors/coordinator/states/waits/gathering.hpp"
+#include "actors/coordinator/states/waits/member_silence.hpp"
 #include "actors/coordinator/states/waits/own_standstill.hpp"
 #include "actors/coordinator/states/waits/phase_timers.hpp"
+#include "actors/coordinator/states/waits/recovery_clock.hpp"
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
 #include "actors/rules/membership/local_errors.hpp"
@@ -284,9 +286,8 @@ class CoordinatorState {
   std::vector<NodeName> lost_;    // not to be waited for in the view that is being closed
   // Who wait for the end; each at most once.
   std::vector<std::pair<caf::actor_addr, caf::typed_response_promise<RunStatus>>> end_waiters_;
-  std::string paused_for_;
   TrainingRate training_;
-  std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
+  RecoveryClock recovery_;
   Report report_;
   Time pulse_at_{}, began_{};
   OwnStandstill standstill_;
@@ -302,9 +303,7 @@ class CoordinatorState {
   };
   std::vector<Caller> callers_;  // newcomers, until the members are back that they are compared with
   Gathering gathering_{kTick};
-  // Nothing is decided for silence while members are silent together (rules/self_doubt).
-  SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;
-  Time unseen_since_{};
+  MemberSilence silence_;
   Time in_force_since_{};  // the view that is
   PendingView pending_;
   std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared

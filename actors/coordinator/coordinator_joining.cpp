@@ -150,9 +150,7 @@ bool CoordinatorState::begin_with_those_here() {
   if (!gathering_.has_free_place() || phase_ != CoordinatorPhase::forming || gathering_.begins_anew())
     return false;
   // Nobody could take a place, or what is sent may go nowhere.
-  if (gathering_.waits_for_unknown_members() || membership_->none_alive() ||
-      sight_ != SelfDoubt::Sight::clear)
-    return false;
+  if (gathering_.waits_for_unknown_members() || membership_->none_alive() || silence_.lasts()) return false;
   const auto patience = (membership_->any_prepares() ? 2 : 1) * setup_.job.cluster.start_patience;
   if (!gathering_.patience_is_over(patience)) return false;
   if (const std::string missing = membership_->missing_to_begin(); !missing.empty()) {

@@ -124,7 +124,7 @@ std::string CoordinatorState::whom_it_waits_for() const {
 std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
   if (end_.decided()) return {report_.outcome, report_.reason};
   if (end_.keeps_state()) return {"ending", end_.reason() + ": a last checkpoint is written"};
-  if (sight_ != SelfDoubt::Sight::clear) return {"paused", "no sign of life from its members"};
+  if (silence_.lasts()) return {"paused", "no sign of life from its members"};
   switch (phase_) {
     case CoordinatorPhase::forming: {
       if (!all_have_come(*membership_)) return {"waiting", "for nodes: " + whom_it_waits_for()};
@@ -134,7 +134,7 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
     case CoordinatorPhase::adopting:
       return {"waiting", "was started again: for " + texts_of(membership_->not_returned()) + " to come back"};
     case CoordinatorPhase::paused:
-      return {"paused", "waits for " + paused_for_};
+      return {"paused", "waits for " + recovery_.missing()};
     case CoordinatorPhase::noting:
       return {"paused", "the journal cannot be written"};
     case CoordinatorPhase::closing:

@@ -56,7 +56,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
     self_->send(actor->second, Stop{false, kEvicted + reason, again, false, suspects_.from()});
   }
   if (!member) return end_donation(who);
-  if (!noticed_) noticed_ = self_->clock().now();
+  recovery_.loses(self_->clock().now());
   lost_.push_back(who);
   if (phase_ != CoordinatorPhase::adopting) return close_view();
   // Some who are back may have been asked to leave meanwhile: they keep the state, or give it to others.
@@ -198,16 +198,14 @@ void CoordinatorState::pause(const std::string& missing) {
   if (!membership_->donor()) return end_without_members(missing);
   if (phase_ == CoordinatorPhase::paused) return feed_newcomers();
   phase_ = CoordinatorPhase::paused;
-  paused_for_ = missing;
   folder_wait_.end();
   mounts_.end();
   const auto now = self_->clock().now();
-  if (!paused_since_) paused_since_ = now;  // it may have been closed again since
-  const auto left = std::max<std::chrono::nanoseconds>(
-      setup_.job.cluster.give_up_after - (now - *paused_since_), std::chrono::nanoseconds(0));
-  raise(make_event(
-      "paused",
-      {{"view", number(view_.number)}, {"waits_for", missing}, {"give_up_ms", milliseconds(left)}}));
+  recovery_.pause(missing, now);
+  raise(make_event("paused",
+                   {{"view", number(view_.number)},
+                    {"waits_for", missing},
+                    {"give_up_ms", milliseconds(recovery_.left(now, setup_.job.cluster.give_up_after))}}));
   feed_newcomers();
 }
 
@@ -288,7 +286,7 @@ void CoordinatorState::announce_view() {
 void CoordinatorState::set_out() {
   phase_ = CoordinatorPhase::running;
   watch_->begun();
-  paused_since_.reset();
+  recovery_.end_pause();
   folder_wait_.end();
   announce_view();
   if (!std::exchange(begun_, true)) training_.begin(self_->clock().now());
@@ -308,11 +306,12 @@ void CoordinatorState::set_out() {
 }
 
 void CoordinatorState::report_first_step(const Progress& message) {
-  if (!noticed_ || phase_ != CoordinatorPhase::running) return;
-  const auto took = self_->clock().now() - *std::exchange(noticed_, std::nullopt);
+  if (phase_ != CoordinatorPhase::running) return;
+  const auto took = recovery_.makes_step(self_->clock().now());
+  if (!took) return;
   raise(make_event(
       "recovered",
-      {{"view", number(view_.number)}, {"step", number(message.step)}, {"after_ms", milliseconds(took)}}));
+      {{"view", number(view_.number)}, {"step", number(message.step)}, {"after_ms", milliseconds(*took)}}));
 }
 
 }  // namespace muster

@@ -88,15 +88,15 @@ bool CoordinatorState::judge() {
 
 // All members silent, or most of them at once: said when it begins, and when they are heard again.
 void CoordinatorState::see(SelfDoubt::Sight sight) {
-  if (sight == std::exchange(sight_, sight)) return;
   const auto now = self_->clock().now();
+  const auto change = silence_.see(sight, now);
+  if (change == MemberSilence::Change::none) return;
   const auto& cluster = setup_.job.cluster;
   const auto view = static_cast<std::int64_t>(view_.number);
-  if (sight == SelfDoubt::Sight::clear) {
-    raise(make_event("heard_again", {{"view", view}, {"after_ms", milliseconds(now - unseen_since_)}}));
+  if (change == MemberSilence::Change::ends) {
+    raise(make_event("heard_again", {{"view", view}, {"after_ms", milliseconds(silence_.lasted(now))}}));
     return;
   }
-  unseen_since_ = now;
   const auto wait = sight == SelfDoubt::Sight::all_silent
                         ? cluster.give_up_after
                         : SelfDoubt::kMajorityPatiences * cluster.detect.patience;
@@ -106,7 +106,7 @@ void CoordinatorState::see(SelfDoubt::Sight sight) {
 
 bool CoordinatorState::give_up_silence() {
   const auto& cluster = setup_.job.cluster;
-  if (self_->clock().now() - unseen_since_ < cluster.give_up_after) return false;
+  if (silence_.lasted(self_->clock().now()) < cluster.give_up_after) return false;
   if (!begun_ && setup_.by_hand) return lose_all_silent();
   end_.give_up_silence();
   const bool any_checkpoint = checkpoints_->any() || checkpoints_->last_before(kAllSteps).has_value();
@@ -117,7 +117,7 @@ bool CoordinatorState::give_up_silence() {
 
 // Before the first view nothing is lost with those who came: others may take their places.
 bool CoordinatorState::lose_all_silent() {
-  sight_ = SelfDoubt::Sight::clear;
+  silence_.goes_on();
   std::vector<NodeName> here;
   for (const auto& [who, record] : membership_->nodes()) here.push_back(who);
   for (const NodeName& who : here) {
@@ -191,7 +191,7 @@ bool CoordinatorState::judge_installing() {
 // Whether anybody is lost by it. Where nothing may be lost by choice, a straggler is better than a pause.
 bool CoordinatorState::follow(const ClusterWatch::Judgement& judgement) {
   for (const Event& event : judgement.events) raise(event);
-  if (!judgement.losses.empty()) sight_ = SelfDoubt::Sight::clear;  // it goes on without them
+  if (!judgement.losses.empty()) silence_.goes_on();  // it goes on without them
   for (const auto& loss : judgement.losses) {
     if (end_.decided() || !membership_->alive(loss.name)) continue;
     if (loss.pace == ClusterWatch::Pace::unknown) {
