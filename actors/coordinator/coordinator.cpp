@@ -14,9 +14,6 @@ namespace muster {
 
 namespace {
 
-// How long nodes may take to let go after a completed run, before the run is over without their last report.
-constexpr auto kPartingPatience = std::chrono::seconds(2);
-
 // What is waited for of a node that has joined.
 constexpr const char* kReady = "its data and model to be ready";
 
@@ -69,8 +66,7 @@ void CoordinatorState::report_resumed() {
                                {"epoch", number(resume.epoch)},
                                {"path", resume.path},
                                {"passed_over", passed_over}}));
-  report_.epochs = resume.epochs;
-  for (const EpochEnd& epoch : resume.epochs) counted_.insert(epoch.epoch);
+  epochs_.start_with(resume.epochs);
   report_.steps = resume.step;
   report_.samples = resume.samples;
   checkpoints_->go_on_from(
@@ -106,16 +102,14 @@ void CoordinatorState::on(const Progress& message) {
   if (message.took >= back_in_) {
     report_.steps = std::max(report_.steps, message.step);
     report_.samples = std::max(report_.samples, message.samples);
-    const Time now = self_->clock().now();
-    if (!steps_heard_) steps_heard_ = StepsHeard{now, message.samples};
-    steps_heard_->take(message, now);
+    training_.heard(message, self_->clock().now());
   }
   const bool of_this_view = in_force() && message.took == view_.number;
   if (of_this_view && suspects_.settled_by(message.step, view_)) note_suspects();
   if (of_this_view) report_first_step(message);
   if (of_this_view) takes_effect();
   if (of_this_view) let_go_of_held_back();  // not for steps that a member catches up with
-  if (message.took >= back_in_ && !ending_) report_progress(message);
+  if (message.took >= back_in_ && !end_.decided()) report_progress(message);
   if (setup_.on_progress) setup_.on_progress(message, view_.facts);
 }
 
@@ -124,7 +118,7 @@ void CoordinatorState::on(const Progress& message) {
 // it.
 void CoordinatorState::takes_effect() {
   if (view_.replicas.size() > 1) membership_->weights_compared();
-  if (ending_ || std::exchange(took_effect_, true)) return;
+  if (end_.decided() || std::exchange(took_effect_, true)) return;
   mounts_.end();
   if (membership_->any_caught_up()) close_view();
 }
@@ -134,13 +128,10 @@ void CoordinatorState::takes_effect() {
 void CoordinatorState::on(const EpochEnd& message) {
   const NodeRecord* teller = membership_->find({false, message.slot});
   if (teller && teller->stage == NodeStage::lost) return;
-  if (ending_ || message.view < back_in_ || counted_.count(message.epoch) > 0) return;
-  auto& rows = epochs_[message.epoch];
-  rows[message.slot] = message;
-  for (const auto& [slot, row] : rows) {
-    if (row.same_as(message)) continue;
+  if (end_.decided() || message.view < back_in_ || epochs_.counts(message.epoch)) return;
+  if (const auto other = epochs_.take(message)) {
     const std::string what = "the ledger or evaluation of epoch " + std::to_string(message.epoch) +
-                             " of replica " + std::to_string(slot) + " and of replica " +
+                             " of replica " + std::to_string(*other) + " and of replica " +
                              std::to_string(message.slot);
     raise(make_event("diverged", {{"what", what}}));
     return fail("diverged: " + what + " differ");
@@ -153,16 +144,13 @@ void CoordinatorState::on(const EpochEnd& message) {
 // before it.
 void CoordinatorState::count_epoch(std::uint64_t epoch, bool all_reported) {
   if (phase_ == CoordinatorPhase::adopting) return;
-  const auto& rows = epochs_[epoch];
   for (const Member& member : view_.replicas) {
-    if (!all_reported && membership_->alive(member.name) && rows.count(member.name.slot) == 0) return;
+    if (!all_reported && membership_->alive(member.name) && !epochs_.has_reported(epoch, member.name.slot))
+      return;
   }
-  if (rows.empty() || !counted_.insert(epoch).second) return;
-  const EpochEnd row = rows.begin()->second;
-  epochs_.erase(epoch);
-  const auto later = std::find_if(report_.epochs.begin(), report_.epochs.end(),
-                                  [&](const EpochEnd& other) { return other.epoch > epoch; });
-  report_.epochs.insert(later, row);
+  const auto counted = epochs_.count(epoch);
+  if (!counted) return;
+  const EpochEnd& row = *counted;
   report_.steps = std::max(report_.steps, row.steps);
   report_.samples = std::max(report_.samples, row.samples);
   raise(make_event("epoch", {{"epoch", number(row.epoch)},
@@ -181,9 +169,10 @@ void CoordinatorState::count_epoch(std::uint64_t epoch, bool all_reported) {
 }
 
 void CoordinatorState::on(const ReplicaDone& message) {
-  if (ending_ || phase_ != CoordinatorPhase::running || !membership_->member({false, message.slot})) return;
+  if (end_.decided() || phase_ != CoordinatorPhase::running || !membership_->member({false, message.slot}))
+    return;
   for (const EpochEnd& epoch : message.epochs) on(epoch);
-  if (ending_) return;
+  if (end_.decided()) return;
   if (const std::string reason = membership_->done(message); !reason.empty()) {
     raise(make_event("diverged", {{"what", reason}}));
     return fail("diverged: " + reason);
@@ -193,13 +182,13 @@ void CoordinatorState::on(const ReplicaDone& message) {
   report_.algorithm = message.algorithm;
   if (!message.note.empty()) report_.notes[message.slot] = message.note;
   if (!message.checkpoint.empty()) report_.checkpoint = message.checkpoint;
-  trained_to_ = self_->clock().now();
+  training_.end(self_->clock().now());
   if (membership_->all(NodeStage::done, true)) complete();
 }
 
 void CoordinatorState::complete() {
   // Some may have told of an epoch a coordinator that is gone, and not this one yet.
-  for (const auto& [epoch, rows] : std::map(epochs_)) count_epoch(epoch, true);
+  for (const std::uint64_t epoch : epochs_.open()) count_epoch(epoch, true);
   const ReplicaDone& last = membership_->at(view_.replicas.front().name).done;
   report_.steps = last.steps;
   report_.samples = last.samples;
@@ -216,11 +205,11 @@ void CoordinatorState::complete() {
 void CoordinatorState::node_down(const caf::actor_addr& address) {
   for (const auto& [who, actor] : actors_) {
     if (actor.address() != address || !membership_->alive(who)) continue;
-    if (ending_ || (membership_->at(who).leaving && !membership_->member(who))) {
+    if (end_.decided() || (membership_->at(who).leaving && !membership_->member(who))) {
       membership_->left(who);
-      if (!ending_ || report_.completed())
+      if (!end_.decided() || report_.completed())
         raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", membership_->at(who).pid}}));
-      if (ending_ && membership_->none_alive()) finish();
+      if (end_.decided() && membership_->none_alive()) finish();
     } else if (watch_->in_touch(who, elapsed())) {
       lost(who, "coordinator", "its connection is closed");
     } else {  // it may live, and come back over another connection; its silence is what counts
@@ -231,62 +220,62 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
 }
 
 void CoordinatorState::on(const StopRequest& message) {
-  if (ending_ || (keeping_ && message.waits)) return;
-  if (keeping_ && std::exchange(keeping_->told, true))
-    return not_kept("the run was told to end for the second time");
-  if (keeping_ && keeping_->outcome == "interrupted") {
-    keeping_->reason = message.reason;  // whoever sent the signal has sent it to its nodes, too
-    return;
+  switch (end_.told_to_end(message.reason, message.waits)) {
+    case RunEnd::Told::known:
+      return;
+    case RunEnd::Told::second:
+      return not_kept("the run was told to end for the second time");
+    case RunEnd::Told::notice:
+      return raise(make_event("notice", {{"text",
+                                          "the run ends already, and writes a last checkpoint; told to "
+                                          "end again, it ends without"}}));
+    case RunEnd::Told::first:
+      break;
   }
-  if (keeping_)
-    return raise(make_event("notice", {{"text",
-                                        "the run ends already, and writes a last checkpoint; told to "
-                                        "end again, it ends without"}}));
   raise(make_event("interrupted", {{"reason", message.reason}}));
   if (!keep_state("interrupted", message.reason)) return conclude("interrupted", message.reason);
-  if (keeping_) keeping_->told = true;  // else all is done
+  end_.was_told();
 }
 
 // Nothing could come in a time in which this coordinator stood still: no wait is over for that.
 void CoordinatorState::skip_own_standstill() {
   const Time now = self_->clock().now();
-  const auto gap = now - std::exchange(ticked_at_, now).value_or(now);
-  if (gap < std::max<std::chrono::nanoseconds>(setup_.job.cluster.detect.patience, kTicksOfSlack * kTick))
-    return;
-  stood_still_ += gap;
-  if (paused_since_) paused_since_ = std::min<Time>(*paused_since_ + gap, now);
+  const auto gap = standstill_.tick(
+      now, std::max<std::chrono::nanoseconds>(setup_.job.cluster.detect.patience, kTicksOfSlack * kTick));
+  if (gap == gap.zero()) return;
+  recovery_.stood_still(gap, now);
   folder_wait_.stood_still(gap, now);
   pending_.stood_still(gap, now);
-  unseen_since_ = std::min<Time>(unseen_since_ + gap, now);
+  silence_.stood_still(gap, now);
   mounts_.stood_still(gap, now);
-  if (keeping_) keeping_->until = std::min<Time>(keeping_->until + gap, now + setup_.job.checkpoint.grace);
+  end_.stood_still(gap, now, setup_.job.checkpoint.grace);
 }
 
 void CoordinatorState::on(const Tick& message) {
-  if (finished_) return;
+  if (end_.finished()) return;
   if (message.once) return ask_to_close();
   skip_own_standstill();
   self_->delayed_send(self_, kTick, message);
-  if (ending_) {
-    if (self_->clock().now() - ended_ >= kPartingPatience) finish();
+  if (end_.decided()) {
+    if (end_.parting_is_over(self_->clock().now())) finish();
     return;
   }
   const auto& cluster = setup_.job.cluster;
   if (verdicts_.tries_again()) mark_suspects_again();
   if (self_->clock().now() - pulse_at_ >= cluster.detect.heartbeat) pulse();
-  if (keeping_ && self_->clock().now() >= keeping_->until) {
+  if (end_.keeping_is_over(self_->clock().now())) {
     return not_kept("no member wrote a checkpoint within " +
                     std::to_string(setup_.job.checkpoint.grace.count()) + " ms (checkpoint.grace)" +
-                    refusal_);
+                    end_.refusal());
   }
-  if (phase_ == CoordinatorPhase::paused && self_->clock().now() - *paused_since_ >= cluster.give_up_after) {
+  if (phase_ == CoordinatorPhase::paused && recovery_.is_over(self_->clock().now(), cluster.give_up_after)) {
     return give_up();
   }
   if (judge() || begin_with_those_here()) return;
   take_in_reached(kTick);
   report_late_to_prepare();
   note_again();
-  if (!begun_ && !setup_.by_hand && elapsed() - stood_still_ >= cluster.start_patience) {
+  if (!begun_ && !setup_.by_hand && elapsed() - standstill_.total() >= cluster.start_patience) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
          " ms (cluster.start_patience); still waiting for " +
@@ -332,7 +321,7 @@ void CoordinatorState::report_late_to_prepare() {
 }
 
 void CoordinatorState::fail(const std::string& reason) {
-  if (ending_) return;
+  if (end_.decided()) return;
   raise(make_event("failed", {{"reason", reason}}));
   conclude("failed", reason);
 }
@@ -387,17 +376,17 @@ bool CoordinatorState::all_know() const {
 // Whether those who are not heard now are better left alone: a coordinator that is started again finds them
 // by its journal. Where results may be wrong they are to hear so, whenever that is.
 bool CoordinatorState::may_be_found_again(const std::string& outcome) const {
-  return setup_.journal && outcome != "completed" && sight_ != SelfDoubt::Sight::clear && !suspects_.any() &&
+  return setup_.journal && outcome != "completed" && silence_.lasts() && !suspects_.any() &&
          !canary("unheard-are-told");
 }
 
 void CoordinatorState::conclude(const std::string& outcome, const std::string& reason) {
   if (outcome != "completed") suspect_what_is_doubted(true);
   if (term_.taken_over()) return;
-  if (outcome != "completed" && !gives_up_silence_) keep_no_damaged();
-  ending_ = true;
-  ended_ = self_->clock().now();
-  if (trained_to_ == Time{}) trained_to_ = ended_;
+  if (outcome != "completed" && !end_.gives_up_silence()) keep_no_damaged();
+  const Time now = self_->clock().now();
+  end_.decide(now);
+  training_.end_at_latest(now);
   if (setup_.on_conclude) setup_.on_conclude();
   report_.outcome = outcome;
   report_.reason = reason;
@@ -405,7 +394,7 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
   if (term_.taken_over()) return;
   for (const auto& [join, caller] : std::exchange(callers_, {}))
     refuse(caller, join.name, "the run has ended");
-  const bool leaves_unheard = gives_up_silence_ || may_be_found_again(outcome);
+  const bool leaves_unheard = end_.gives_up_silence() || may_be_found_again(outcome);
   // They have done what they were told.
   const bool all_good = outcome != "failed" && report_.event_counts.count("state_not_kept") == 0;
   for (const auto& [who, actor] : actors_) {
@@ -414,20 +403,21 @@ void CoordinatorState::conclude(const std::string& outcome, const std::string& r
     if (leaves_unheard && !watch_->in_touch(who, elapsed())) continue;
     if (membership_->alive(who)) self_->send(actor, Stop{good, reason, false, false, suspects_.from()});
   }
-  if (!report_.completed()) all_were_told_ = all_know();
+  if (!report_.completed()) end_.tell(all_know());
   // Those who live are further than the checkpoint.
-  if (outcome != "completed" && !report_.kept && checkpoints_->any() && !gives_up_silence_ &&
+  if (outcome != "completed" && !report_.kept && checkpoints_->any() && !end_.gives_up_silence() &&
       !verdicts_.suspects_stay())
     report_.kept = Report::Kept{checkpoints_->last().step, {}};
   // After a failure of a launcher nobody is waited for: it ends by force what does not end by itself. But one
   // that is told so while it writes what may be wrong says so, and that is set aside; and whose nodes were
   // started by hand knows only by their going that they have heard it.
-  const bool waits = outcome == "completed" || keeping_ || suspects_.any() || setup_.journal;
+  const bool waits = outcome == "completed" || end_.keeps_state() || suspects_.any() || setup_.journal;
   if (!waits || membership_->none_alive()) finish();
 }
 
 void CoordinatorState::finish() {
-  if (std::exchange(finished_, true)) return;
+  if (!end_.finish()) return;
+  report_.epochs = epochs_.counted();
   try {
     sum_up();
   } catch (const std::exception&) {
@@ -435,7 +425,7 @@ void CoordinatorState::finish() {
   }
   notify_end_waiters();
   // What was not heard by all when the run ended has not been heard since.
-  const bool told = all_were_told_.value_or(true) && all_know();
+  const bool told = end_.all_were_told() && all_know();
   const bool ended =
       told && (report_.completed() || membership_->none_alive() || canary("verdict-beats-state"));
   report_.members_may_live = setup_.journal && !ended;
@@ -451,18 +441,13 @@ void CoordinatorState::sum_up() {
   report_.wall_seconds = std::chrono::duration<double>(elapsed()).count();
   double evaluating = 0;
   for (const auto& [slot, phases] : report_.phases) evaluating = std::max(evaluating, phases.evaluate_s);
-  if (restarted_ && steps_heard_)
-    trained_from_ = steps_heard_->from;  // of what was done before nothing is known
   if (!report_.completed())
     std::tie(report_.steps, report_.samples) = std::pair(heard_of().steps, heard_of().samples);
-  if (!begun_ || trained_to_ <= trained_from_) return;
-  report_.train_seconds = std::chrono::duration<double>(trained_to_ - trained_from_).count() - evaluating;
-  if (report_.train_seconds <= 0) return;
-  const std::uint64_t known = restarted_ && steps_heard_ ? steps_heard_->samples_before
-                              : setup_.resume            ? setup_.resume->samples
-                                                         : 0;
-  const std::uint64_t before = std::min(known, report_.samples);
-  report_.samples_per_second = static_cast<double>(report_.samples - before) / report_.train_seconds;
+  const std::uint64_t before = setup_.resume ? setup_.resume->samples : 0;
+  const auto trained = training_.sum_up(report_.samples, before, evaluating);
+  if (!begun_ || !trained) return;
+  report_.train_seconds = trained->seconds;
+  report_.samples_per_second = trained->samples_per_second;
 }
 
 coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorSetup setup) {

@@ -12,13 +12,22 @@
 #include <vector>
 
 #include "actors/coordinator/journal.hpp"
-#include "actors/coordinator/states/attempt_verdicts.hpp"
+#include "actors/coordinator/states/checkpoints/attempt_verdicts.hpp"
+#include "actors/coordinator/states/checkpoints/known_checkpoints.hpp"
+#include "actors/coordinator/states/checkpoints/mount_wait.hpp"
+#include "actors/coordinator/states/checkpoints/suspect_steps.hpp"
 #include "actors/coordinator/states/coordinator_term.hpp"
-#include "actors/coordinator/states/disk_wait.hpp"
-#include "actors/coordinator/states/known_checkpoints.hpp"
-#include "actors/coordinator/states/mount_wait.hpp"
+#include "actors/coordinator/states/epoch_tally.hpp"
+#include "actors/coordinator/states/next_view.hpp"
 #include "actors/coordinator/states/pending_view.hpp"
-#include "actors/coordinator/states/suspect_steps.hpp"
+#include "actors/coordinator/states/run_end.hpp"
+#include "actors/coordinator/states/training_rate.hpp"
+#include "actors/coordinator/states/waits/disk_wait.hpp"
+#include "actors/coordinator/states/waits/gathering.hpp"
+#include "actors/coordinator/states/waits/member_silence.hpp"
+#include "actors/coordinator/states/waits/own_standstill.hpp"
+#include "actors/coordinator/states/waits/phase_timers.hpp"
+#include "actors/coordinator/states/waits/recovery_clock.hpp"
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
 #include "actors/rules/membership/local_errors.hpp"
@@ -56,13 +65,6 @@ struct CoordinatorSetup {
   std::function<void()> on_conclude;          ///< once: the outcome is known, and all are told to end
   std::function<void(const Report&)> on_end;  ///< once; only the journal's last entry is behind it
 };
-
-/// Every replica of the view is compared with others at its first step.
-void doubt_all(View& view, std::pair<std::uint64_t, std::uint64_t> steps);
-/// What was compared beyond that step is done again.
-void went_back_to(std::uint64_t step, Member& member);
-/// Of each member, who gave it what it holds (Member::holds_of), as far as this view does.
-void name_givers(View& view, bool in_parts);
 
 class CoordinatorState {
  public:
@@ -104,7 +106,9 @@ class CoordinatorState {
 
   std::chrono::nanoseconds elapsed() const;
   void skip_own_standstill();
-  bool in_force() const { return !ending_ && !keeping_ && phase_ == CoordinatorPhase::running; }
+  bool in_force() const {
+    return !end_.decided() && !end_.keeps_state() && phase_ == CoordinatorPhase::running;
+  }
   bool judge();
   bool judge_closing();
   bool judge_returns();
@@ -155,14 +159,12 @@ class CoordinatorState {
   void remember_verdicts();
   void remember_going_back();
   void abandon_after(std::uint64_t step, std::uint32_t view);
-  bool from_disk(const View& view) const;
   void begin_history();
-  void go_back_before_suspects(View& view);
+  void go_back_before_suspects(const View& view, const Checkpointed& good);
   void report_kept_suspects(std::uint64_t from);
   std::string why_suspected() const;
   std::uint64_t steps_done() const;
   void forget_after(const View& view);
-  bool goes_back_again(View& view);
   std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& judgement) const;
   void evict_corrupt(const UnlikeBits& message, const std::vector<std::uint32_t>& odd);
   bool goes_on_without(const NodeName& name) const;
@@ -184,7 +186,9 @@ class CoordinatorState {
   void form();
   void lost_before_begin(const NodeName& name, const std::string& reason, bool again);
   bool begin_with_those_here();
-  bool unknown_members_may_come() const { return phase_ == CoordinatorPhase::forming && wait_ticks_ > 0; }
+  bool unknown_members_may_come() const {
+    return phase_ == CoordinatorPhase::forming && gathering_.waits_for_unknown_members();
+  }
   void wait_no_longer();
   void look_into_journal();
   void note_beginning(bool nodes_may_live);
@@ -218,9 +222,7 @@ class CoordinatorState {
   void wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots = {});
   void make_again_at(const View& view, Time when);
   void fail_without_folder(const std::string& why);
-  void go_back(View& view, const PartHolder& lost);
-  void begin_with_kept(View& view) const;
-  void avoid_unreadable(View& view) const;
+  void give_up_lost_parts(const View& view, const PartHolder& lost);
   void install(const View& view);
   bool noted(const View& view);
   void journal_refused(const View& view, const std::string& reason);
@@ -229,7 +231,6 @@ class CoordinatorState {
   bool is_outdated(const View& view) const;
   void note_again();
   void give_up_journal();
-  void note_alone(View& view) const;
   void let_leavers_go();
   Membership::Next what_follows_view() const;
   bool keep_state(const std::string& outcome, const std::string& reason);
@@ -273,7 +274,7 @@ class CoordinatorState {
   std::unique_ptr<KnownCheckpoints> checkpoints_;
   std::map<NodeName, node_actor> actors_;
   std::set<NodeName> away_;  // whose connection has ended, and who may come back
-  std::map<std::uint64_t, std::map<std::uint32_t, EpochEnd>> epochs_;  // by epoch, by slot
+  EpochTally epochs_;
   View view_;
   // A view is made when none is in force: forming (the first), adopting (a coordinator that was started anew
   // waits for the members of the last one), closing (all say what they hold), paused (nodes are missing),
@@ -285,29 +286,13 @@ class CoordinatorState {
   std::vector<NodeName> lost_;    // not to be waited for in the view that is being closed
   // Who wait for the end; each at most once.
   std::vector<std::pair<caf::actor_addr, caf::typed_response_promise<RunStatus>>> end_waiters_;
-  std::string paused_for_;
-  // What was told of steps to this coordinator.
-  struct StepsHeard {
-    Time from{};  // the first message
-    std::uint64_t samples_before = 0;
-    Progress last = {};
-    Time to{};
-    void take(const Progress& progress, Time now);
-    double rate() const;  // in samples a second
-  };
-  std::optional<StepsHeard> steps_heard_;
-  std::optional<Time> noticed_, paused_since_;  // the first loss since a view was in force; the pause
+  TrainingRate training_;
+  RecoveryClock recovery_;
   Report report_;
-  Time pulse_at_{}, began_{}, trained_from_{}, trained_to_{}, ended_{};
-  std::optional<Time> ticked_at_;
-  std::chrono::nanoseconds stood_still_{0};
-  bool begun_ = false;               // a first view was in force
-  bool restarted_ = false;           // another coordinator has begun this run
-  std::set<std::uint64_t> counted_;  // epochs in the report
-  int adopting_ticks_ = 0;           // since it began to wait for members, or the last one came back
-  int closing_ticks_ = 0;            // since the view began to be closed, or the last one was lost for it
-  int installing_ticks_ = 0;         // likewise, since it was sent
-  int loader_ticks_ = 0;             // since loaders owe an answer on a view: Closed or Installed
+  Time pulse_at_{}, began_{};
+  OwnStandstill standstill_;
+  bool begun_ = false;  // a first view was in force
+  PhaseTimers timers_{kTick};
   LocalErrors errors_;
   Hangs hangs_;
   ReachWatch reach_;
@@ -316,40 +301,21 @@ class CoordinatorState {
     Join join;
     node_actor actor;
   };
-  std::vector<Caller> callers_;     // newcomers, until the members are back that they are compared with
-  bool anew_ = false;               // the first view is void; its end is not in the journal yet
-  std::int64_t wait_ticks_ = 0;     // started anew: members of a view that the journal lacks may still come
-  bool short_said_ = false;         // what is missing then
-  std::optional<int> short_ticks_;  // by hand, before the first view: since one who was there is missing
-  // Nothing is decided for silence while members are silent together (rules/self_doubt).
-  SelfDoubt::Sight sight_ = SelfDoubt::Sight::clear;
-  Time unseen_since_{};
+  std::vector<Caller> callers_;  // newcomers, until the members are back that they are compared with
+  Gathering gathering_{kTick};
+  MemberSilence silence_;
   Time in_force_since_{};  // the view that is
-  // The run is to end with this outcome, once a member has written a last checkpoint.
-  struct Keeping {
-    std::string outcome, reason;
-    Time until;
-    bool told = false;  // to end
-  };
-  std::optional<Keeping> keeping_;
   PendingView pending_;
   std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared
   SuspectSteps suspects_;
   AttemptVerdicts verdicts_;
   std::uint32_t back_in_ = 0;  // the last view that went back
   GoingBack going_back_;       // what members of the view say of its checkpoint
-  int back_ticks_ = 0;         // since somebody could not, and others have not said
-  int reading_ticks_ = 0;      // while nobody has said anything
   DiskWait folder_wait_;       // the folder of checkpoints is away
   bool goes_further_ = false;  // nobody could read that of this view; what is older is to be seen
   MountWait mounts_;
-  bool ending_ = false;            // the outcome is known
-  bool gives_up_silence_ = false;  // the run fails, for no member is heard
-  std::string refusal_;            // of a checkpoint by its disk, if that was the last report on one
-  bool took_effect_ = false;       // a member has done a step in the view
-  std::optional<bool>
-      all_were_told_;  // when a run ended that has not completed: whether all could hear of it
-  bool finished_ = false;
+  RunEnd end_;
+  bool took_effect_ = false;  // a member has done a step in the view
 };
 
 coordinator_actor::behavior_type coordinator(CoordinatorState::Self self, CoordinatorSetup setup);

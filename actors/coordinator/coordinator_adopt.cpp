@@ -37,7 +37,7 @@ void CoordinatorState::note(const View& view, bool ended) {
     setup_.journal->write({setup_.job_hash, term_.number(), view.number == 0 ? beginning() : view,
                            membership_->free_numbers(), ended, report_.completed(), report_.steps,
                            report_.samples, report_.weights_sha256,
-                           report_.completed() ? report_.epochs : std::vector<EpochEnd>{}, first_view_,
+                           report_.completed() ? epochs_.counted() : std::vector<EpochEnd>{}, first_view_,
                            goes_back ? 0 : suspects_.from(), suspects_.doubt_from(), term_.writer()});
     term_.noted();
     pending_.noted();
@@ -55,7 +55,7 @@ void CoordinatorState::refuse_equal() const {
   } catch (const DamagedJournal&) {
     return;  // the write replaces it
   }
-  if (term_.is_beaten_by(there))
+  if (there && term_.is_beaten_by(there->term, there->writer))
     throw TakenOver("another coordinator has taken this run over (term " + std::to_string(there->term) +
                     " in its journal)");
 }
@@ -64,11 +64,11 @@ void CoordinatorState::refuse_equal() const {
 void CoordinatorState::taken_over(const std::string& reason) {
   term_.take_over();
   setup_.journal.reset();
-  if (std::exchange(ending_, true)) return;
+  if (end_.decided()) return;
+  end_.decide(self_->clock().now());
   actors_.clear();
   report_.outcome = "failed";
   report_.reason = reason;
-  ended_ = self_->clock().now();
   raise(make_event("failed", {{"reason", reason}}));
   finish();
 }
@@ -79,15 +79,15 @@ void CoordinatorState::look_into_journal() {
   const auto entry = setup_.journal->read();
   if (entry) term_.follow(entry->term);
   if (entry && !entry->ended && !setup_.resume)
-    wait_ticks_ = (kReturnMax + setup_.job.cluster.detect.patience) / kTick;
+    gathering_.wait_for_unknown_members(kReturnMax + setup_.job.cluster.detect.patience);
   if (entry && !entry->ended && entry->view.number == 0) {  // nodes may live that were given numbers
     membership_ = std::make_unique<Membership>(setup_.job, entry->free);
     first_view_ = entry->first_view;
-    if (entry->job_hash == setup_.job_hash) short_ticks_ = 0;  // some were here, and may be gone
-    if (wait_ticks_ > 0)
+    if (entry->job_hash == setup_.job_hash) gathering_.place_is_free();  // some were here, and may be gone
+    if (gathering_.waits_for_unknown_members())
       raise(make_event("notice",
                        {{"text", "a coordinator of this run was here before: its nodes are waited for, " +
-                                     std::to_string(wait_ticks_ * kTick.count()) + " ms"}}));
+                                     std::to_string(gathering_.left().count()) + " ms"}}));
   }
   if (entry && !entry->ended && entry->view.number > 0 && setup_.resume)
     raise(
@@ -151,7 +151,7 @@ void CoordinatorState::note_beginning(bool nodes_may_live) {
   } catch (const Error& error) {
     if (!nodes_may_live || term_.taken_over()) throw;
     journal_refused(View{}, error.what());
-    anew_ = true;
+    gathering_.begin_anew(false);
   }
 }
 
@@ -169,10 +169,11 @@ void CoordinatorState::wait_for_members(const View& view, const FreeNumbers& fre
   watch_->entered(view_);
   watch_->begun();
   going_back_.entered();
-  begun_ = restarted_ = true;
+  begun_ = true;
+  training_.restarted();
   phase_ = CoordinatorPhase::adopting;
   membership_->entered_before(view_, free);
-  trained_from_ = self_->clock().now();
+  training_.begin(self_->clock().now());
   raise(make_event("restarted", {{"term", number(term_.number())},
                                  {"view", number(view_.number)},
                                  {"members", number(view_.replicas.size())}}));
@@ -186,10 +187,9 @@ void CoordinatorState::report_completed(const JournalEntry& entry) {
   report_.steps = entry.steps;
   report_.samples = entry.samples;
   report_.weights_sha256 = entry.weights_sha256;
-  report_.epochs = entry.epochs;
+  epochs_.start_with(entry.epochs);
   report_.outcome = "completed";
-  ending_ = true;
-  ended_ = self_->clock().now();
+  end_.decide(self_->clock().now());
 }
 
 // ---- the members
@@ -205,9 +205,9 @@ void CoordinatorState::on(const Adopt& message) {
     self_->send(actor, Stop{false, reason, again, message.begun && beyond});
   };
   if (!actor) return refuse_it("it has no address to answer to", false);
-  if (term_.taken_over()) return;            // it is another coordinator's
-  if (ending_ && gives_up_silence_) return;  // it waits for the next one, as the user was told
-  if (ending_) {
+  if (term_.taken_over()) return;                         // it is another coordinator's
+  if (end_.decided() && end_.gives_up_silence()) return;  // it waits for the next one, as the user was told
+  if (end_.decided()) {
     const Stop stop{report_.completed(), "the run has ended", false, true, suspects_.from()};
     return self_->send(actor, stop);
   }
@@ -221,8 +221,8 @@ void CoordinatorState::on(const Adopt& message) {
     return refuse_it("it was not told of view " + std::to_string(view_.number) + "; it may join again", true);
   if (unknown_view) {
     try_to_begin_anew();
-    adopting_ticks_ = 0;  // it is back
-    if (anew_ || term_.taken_over()) return;
+    timers_.restart(PhaseTimers::Wait::returns);  // it is back
+    if (gathering_.begins_anew() || term_.taken_over()) return;
   } else if (!learn_from(message)) {
     return;
   }
@@ -230,7 +230,7 @@ void CoordinatorState::on(const Adopt& message) {
   if (!refusal.empty() && phase_ == CoordinatorPhase::forming) some_were_here();
   if (!refusal.empty()) return refuse_it(refusal, true);
   actors_[who] = actor;
-  adopting_ticks_ = 0;
+  timers_.restart(PhaseTimers::Wait::returns);
   watch_->came(who, elapsed());
   self_->monitor(actor);
   if (report_.transport.empty()) report_.transport = message.prepared.transport;
@@ -265,17 +265,15 @@ bool CoordinatorState::begin_anew() {
   pending_.drop();
   begun_ = false;
   phase_ = CoordinatorPhase::forming;
-  short_ticks_ = 0;
-  short_said_ = false;
-  if (wait_ticks_ == 0) admit_callers();
+  gathering_.place_is_free();
+  if (!gathering_.waits_for_unknown_members()) admit_callers();
   return true;
 }
 
 // They joined the coordinator before this one. Who was there with them may be gone.
 void CoordinatorState::some_were_here() {
-  if (short_ticks_ || !setup_.by_hand) return;
-  short_ticks_ = 0;
-  short_said_ = false;
+  if (gathering_.has_free_place() || !setup_.by_hand) return;
+  gathering_.place_is_free();
   raise(make_event("notice",
                    {{"text",
                      "nodes that were here before this coordinator was started again are back; others are "
@@ -286,7 +284,7 @@ void CoordinatorState::some_were_here() {
 }
 
 void CoordinatorState::try_to_begin_anew() {
-  anew_ = !begin_anew() && !term_.taken_over();
+  gathering_.begin_anew(begin_anew() || term_.taken_over());
 }
 
 // The journal may be older than what members hold: it was restored from a copy.
@@ -321,12 +319,12 @@ void CoordinatorState::go_on_with(const View& view) {
     return std::find(stay.begin(), stay.end(), each.first) == stay.end();
   });
   lost_.clear();
-  short_ticks_.reset();
+  gathering_.none_is_free();
   raise(
       make_event("notice", {{"text", "replicas of this run live, and hold more than its journal says (view " +
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
-  anew_ = false;
+  gathering_.begin_anew(true);
   suspects_.forget();  // what the journal said of is an older view
   checkpoints_->forget_reports();
   verdicts_.goes_on();
@@ -396,7 +394,7 @@ void CoordinatorState::adopted_all() {
   const bool any_leaves = std::ranges::any_of(membership_->nodes(), [this](const auto& node) {
     return node.second.leaving && membership_->member(node.first);
   });
-  if (lost_.empty() && membership_->all_begun(view_.number) && !keeping_ && !view_.last &&
+  if (lost_.empty() && membership_->all_begun(view_.number) && !end_.keeps_state() && !view_.last &&
       !suspects_.compared_next() && !suspects_.any() && !any_leaves) {
     phase_ = CoordinatorPhase::running;
     took_effect_ = false;
@@ -417,9 +415,9 @@ bool CoordinatorState::judge_returns() {
   auto wait =
       wait_for_returns(membership_->some_replica_returned(), cluster.detect.patience, cluster.orphan_after);
   if (canary("returns-have-little-time")) wait = std::chrono::seconds(5);
-  if (++adopting_ticks_ * kTick < wait) return false;
+  if (!timers_.is_over(PhaseTimers::Wait::returns, wait)) return false;
   for (const NodeName& who : missing) {
-    if (phase_ != CoordinatorPhase::adopting || ending_) break;
+    if (phase_ != CoordinatorPhase::adopting || end_.decided()) break;
     lost(who, "coordinator",
          "it has not come back to the restarted coordinator within " + std::to_string(wait.count()) + " ms");
   }

@@ -23,14 +23,13 @@ std::vector<std::uint32_t> slots_of(const std::vector<Member>& replicas) {
 
 }  // namespace
 
-// Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last
-// checkpoint can. Of that a coordinator that was started anew may not have been told.
-void CoordinatorState::go_back(View& view, const PartHolder& lost) {
+// Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last checkpoint can.
+// Of that a coordinator that was started anew may not have been told.
+void CoordinatorState::give_up_lost_parts(const View& view, const PartHolder& lost) {
   checkpoints_->take_newer_before(suspects_.good_before());
   const Checkpointed& kept = checkpoints_->last();
   abandon_after(kept.step, view.number);
   if (term_.taken_over()) return;
-  begin_with_kept(view);
   raise(make_event(
       "went_back",
       {{"view", number(view.number)},
@@ -59,44 +58,22 @@ void CoordinatorState::forget_after(const View& view) {
   const std::uint64_t step = view.source.step;
   back_in_ = view.number;
   report_.steps = std::min(report_.steps, step);
-  std::erase_if(report_.epochs, [&](const EpochEnd& row) {
-    if (row.steps > step) counted_.erase(row.epoch);
-    return row.steps > step;
-  });
-  epochs_.clear();
+  epochs_.go_back(step);
   // Who does the steps behind that again tells of theirs.
   const bool resumed = setup_.resume && setup_.resume->step <= step;
   report_.samples = resumed ? setup_.resume->samples : 0;
-  for (const EpochEnd& row : report_.epochs) report_.samples = std::max(report_.samples, row.samples);
-}
-
-void CoordinatorState::begin_with_kept(View& view) const {
-  const Checkpointed& kept = checkpoints_->last();
-  view.source = {0, {}, kept.manifest, kept.records, kept.step};
-  view.records = kept.records;
-  view.behind.clear();
-  for (Member& member : view.replicas) went_back_to(kept.step, member);
-}
-
-// The source of a view that took no effect is that of the next one.
-void CoordinatorState::avoid_unreadable(View& view) const {
-  if (view.source.view == 0 && checkpoints_->is_passed_over(view.source.checkpoint)) begin_with_kept(view);
+  for (const EpochEnd& row : epochs_.counted()) report_.samples = std::max(report_.samples, row.samples);
 }
 
 void CoordinatorState::on(const WentBack& message) {
-  if (ending_ || message.view != view_.number || !membership_->member(message.name)) return;
+  if (end_.decided() || message.view != view_.number || !membership_->member(message.name)) return;
   going_back_.said(message.name.slot, message.error, message.unread);
   judge_going_back(false);
 }
 
-// Its members read the state from a checkpoint.
-bool CoordinatorState::from_disk(const View& view) const {
-  return view.back || (setup_.job.train.in_parts() && view.source.view == 0);
-}
-
-// And none has said yet that it has done a step in it.
+// Its members read the state from a checkpoint, and none has said yet that it has done a step in it.
 bool CoordinatorState::is_going_back() const {
-  return from_disk(view_) && !took_effect_;
+  return reads_checkpoint(view_, setup_.job.train.in_parts()) && !took_effect_;
 }
 
 // No step of the view can end while one of its members stands where it was.
@@ -107,14 +84,14 @@ bool CoordinatorState::judge_going_back(bool tick) {
   if (verdict.any_can && verdict.act == GoingBack::Act::nothing) mounts_.end();  // all have
   switch (verdict.act) {
     case GoingBack::Act::nothing:
-      back_ticks_ = 0;
+      timers_.restart(PhaseTimers::Wait::going_back);
       return !verdict.any_can && wait_for_readers(tick);
     case GoingBack::Act::wait:
-      back_ticks_ += tick ? 1 : 0;
       // Who tries again has its own time, from when its disk refused first; and its last report is under way.
-      if (back_ticks_ * kTick < (verdict.any_can ? 1 : 2) * cluster.give_up_after + cluster.detect.patience)
+      if (!timers_.is_over(PhaseTimers::Wait::going_back,
+                           (verdict.any_can ? 1 : 2) * cluster.give_up_after + cluster.detect.patience, tick))
         return false;
-      back_ticks_ = 0;
+      timers_.restart(PhaseTimers::Wait::going_back);
       lost({false, verdict.slots.front()}, "coordinator",
            "it has not gone back to " + view_.source.checkpoint + " in time (cluster.give_up_after)");
       return true;
@@ -126,7 +103,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
       });
       if (without.empty()) return wait_for_mounts(mounts_.by_all(), verdict.slots), true;
       for (const std::uint32_t slot : without) {
-        if (ending_ || !membership_->alive({false, slot})) continue;
+        if (end_.decided() || !membership_->alive({false, slot})) continue;
         lost({false, slot}, "coordinator",
              going_back_.why(slot) + "; others can: does its host see the same checkpoint.folder?", false);
       }
@@ -150,7 +127,7 @@ bool CoordinatorState::judge_going_back(bool tick) {
 // None has read the checkpoint, and none was refused: it is large, or the disk hangs.
 bool CoordinatorState::wait_for_readers(bool tick) {
   if (!tick || !is_going_back() || view_.source.checkpoint.empty()) return false;
-  const auto before = reading_ticks_++ * kTick, now = reading_ticks_ * kTick;
+  const auto now = timers_.pass(PhaseTimers::Wait::reading), before = now - kTick;
   const std::chrono::milliseconds give_up = setup_.job.cluster.give_up_after;
   const std::string none = "no replica has read " + view_.source.checkpoint + " within ";
   if (before < give_up && now >= give_up)

@@ -1,6 +1,5 @@
 // Members of a view hold other bits: who is wrong, as far as that can be told, and what follows.
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "actors/coordinator/coordinator.hpp"
@@ -27,30 +26,6 @@ Bits bits_of(const UnlikeBits& message) {
 // Gradients of a step are compared before it is applied.
 std::uint64_t last_done(const UnlikeBits& message) {
   return bits_of(message) == Bits::gradient && message.step > 0 ? message.step - 1 : message.step;
-}
-
-void went_back_to(std::uint64_t step, Member& member) {
-  member.clean = clean_after_going_back(member.clean, step);
-  member.alone_from = alone_after_going_back(member.alone_from, step);
-}
-
-// Whoever was wrong may be right in the first of these steps, or in most of them.
-void doubt_all(View& view, std::pair<std::uint64_t, std::uint64_t> steps) {
-  std::tie(view.doubted_from, view.doubted_to) = steps;
-  view.unproven.clear();
-  for (const Member& member : view.replicas) view.unproven.push_back(member.name.slot);
-}
-
-// Who goes back, for wrong bits or for lost parts, reads the checkpoint for itself.
-void name_givers(View& view, bool in_parts) {
-  const bool all_read = view.back || (in_parts && view.source.view == 0);
-  for (Member& member : view.replicas) {
-    const bool is_behind =
-        std::ranges::any_of(view.behind, [&](const Behind& each) { return each.slot == member.name.slot; });
-    if (is_behind) member.holds_of.insert(view.donor);
-    if (all_read) member.holds_of.clear();
-    member.holds_of.erase(member.name.slot);
-  }
 }
 
 Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
@@ -88,7 +63,7 @@ std::set<std::uint32_t> CoordinatorState::sources_of(std::uint32_t slot,
 }
 
 void CoordinatorState::on(const UnlikeBits& message) {
-  if (ending_ || message.view != view_.number || !membership_->member(message.name)) return;
+  if (end_.decided() || message.view != view_.number || !membership_->member(message.name)) return;
   membership_->compared(message.view, message.clean);
   // A view begins with a comparison. What comes after it tells a coordinator that was started again of that.
   if (!message.first && bits_of(message) != Bits::record && view_.replicas.size() > 1)
@@ -109,7 +84,7 @@ void CoordinatorState::on(const UnlikeBits& message) {
     suspect(from, ends);
   suspects_.judged(judgement, bits_of(message), from, applied, message.slots);
   for (const Event& event : told) raise(event);  // what it says of checkpoints is true by now
-  if (ending_) return;                           // another coordinator has the journal
+  if (end_.decided()) return;                    // another coordinator has the journal
   switch (judgement.act) {
     case Judgement::Act::report:
       return;
@@ -166,7 +141,8 @@ void CoordinatorState::evict_corrupt(const UnlikeBits& message, const std::vecto
   const bool again = bits_of(message) != Bits::gradient;
   for (const std::uint32_t slot : odd) {
     const NodeRecord* record = membership_->find({false, slot});
-    if (ending_ || !record || record->stage == NodeStage::lost || record->stage == NodeStage::left) continue;
+    if (end_.decided() || !record || record->stage == NodeStage::lost || record->stage == NodeStage::left)
+      continue;
     lost({false, slot}, "coordinator", "corrupt: " + message.text, again);
   }
 }

@@ -15,8 +15,9 @@ namespace muster {
 // Whether there is anything to keep, and a place for it. Then the run ends within checkpoint.grace.
 bool CoordinatorState::begin_keeping(const std::string& outcome, const std::string& reason) {
   if (setup_.job.checkpoint.folder.empty() || !begun_ || canary("stops-without-state")) return false;
-  trained_to_ = self_->clock().now();
-  keeping_ = Keeping{outcome, reason, self_->clock().now() + setup_.job.checkpoint.grace};
+  const Time now = self_->clock().now();
+  training_.end(now);
+  end_.keep_state(outcome, reason, now + setup_.job.checkpoint.grace);
   return true;
 }
 
@@ -35,10 +36,11 @@ void CoordinatorState::last_view() {
   suspect_what_is_doubted(true);
   keep_no_damaged();
   const Membership::Next next = membership_->last_view(view_);
-  if (!next.view) return not_kept(next.missing + refusal_);
+  if (!next.view) return not_kept(next.missing + end_.refusal());
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
-  avoid_unreadable(view);
+  if (view.source.view == 0 && checkpoints_->is_passed_over(view.source.checkpoint))
+    begin_with(view, checkpoints_->last());
   if (view.records == 0 && !checkpoints_->passed_over_any()) return not_kept("no step was done");
   if (view.records == 0) {
     const auto hidden = checkpoints_->hidden_before(suspects_.good_before());
@@ -64,16 +66,17 @@ void CoordinatorState::on(const Checkpointed& message) {
     const bool is_void = !verdicts_.all().empty() && !view_.last && checkpoints_->is_gone(message.manifest);
     if (!is_void) checkpoints_->reported(message);
   }
-  if (keeping_ && !ending_ && view_.last && message.records >= view_.records) state_kept(message);
+  if (end_.keeps_state() && !end_.decided() && view_.last && message.records >= view_.records)
+    state_kept(message);
 }
 
 // What the disk said last is part of the answer, should no last checkpoint be written.
 void CoordinatorState::on(const Raised& message) {
   const std::string& what = message.event.name;
   if (what == "checkpoint_delayed" || what == "checkpoint_failed")
-    refusal_ = "; of a checkpoint it was said: " + message.event.text("reason") + "; " +
-               message.event.text("advice");
-  if (what == "checkpoint") refusal_.clear();
+    end_.checkpoint_refused("; of a checkpoint it was said: " + message.event.text("reason") + "; " +
+                            message.event.text("advice"));
+  if (what == "checkpoint") end_.checkpoint_written();
   raise(message.event);
 }
 
@@ -82,8 +85,8 @@ void CoordinatorState::state_kept(const Checkpointed& message) {
   report_.kept = {message.step, message.folder};
   report_.steps = std::max(report_.steps, message.step);  // its last report may not have come
   report_.weights_sha256 = message.weights_sha256;
-  if (keeping_->outcome == "failed" && !message.path.empty())
-    keeping_->reason += "; the state is kept in " + message.path;
+  if (end_.outcome() == "failed" && !message.path.empty())
+    end_.add_reason("; the state is kept in " + message.path);
   raise(
       make_event("state_kept",
                  {{"step", number(message.step)}, {"checkpoint", message.manifest}, {"path", message.path}}));
@@ -101,9 +104,9 @@ void CoordinatorState::not_kept(const std::string& reason) {
 }
 
 void CoordinatorState::end_as_asked() {
-  const Keeping asked = *keeping_;
-  if (asked.outcome == "failed") raise(make_event("failed", {{"reason", asked.reason}}));
-  conclude(asked.outcome, asked.reason);
+  const std::string outcome = end_.outcome(), reason = end_.reason();
+  if (outcome == "failed") raise(make_event("failed", {{"reason", reason}}));
+  conclude(outcome, reason);
 }
 
 // ---- a journal whose disk takes nothing
@@ -163,7 +166,8 @@ bool CoordinatorState::is_outdated(const View& view) const {
 void CoordinatorState::note_again() {
   using Due = PendingView::Due;
   const bool returns = term_.journal_is_behind();  // nobody is back before the journal says so
-  switch (pending_.due({phase_ == CoordinatorPhase::noting, returns, anew_}, self_->clock().now())) {
+  switch (pending_.due({phase_ == CoordinatorPhase::noting, returns, gathering_.begins_anew()},
+                       self_->clock().now())) {
     case Due::nothing:  // where the run begins anew see begin_with_those_here
       return;
     case Due::lacking:
@@ -186,7 +190,7 @@ void CoordinatorState::give_up_journal() {
     return fail(reason +
                 "; replicas that live keep their state, and go on with this job's coordinator if it "
                 "is started again within cluster.orphan_after");
-  if (anew_ || !keep_state("failed", reason)) fail(reason);  // nobody has a state yet
+  if (gathering_.begins_anew() || !keep_state("failed", reason)) fail(reason);  // nobody has a state yet
 }
 
 }  // namespace muster

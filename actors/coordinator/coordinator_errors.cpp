@@ -7,7 +7,7 @@
 namespace muster {
 
 void CoordinatorState::on(const Failing& message) {
-  if (ending_) return;
+  if (end_.decided()) return;
   const auto newcomer = [this](const NodeName& who) {
     return (begun_ || comes_later(who)) && membership_->alive(who) && !membership_->member(who);
   };
@@ -34,9 +34,9 @@ void CoordinatorState::on(const Failing& message) {
   if (newcomer(message.name)) return turn_away(message.name, message.reason, false);
   // No further micro-batch is asked for, and another one may still write what this one cannot. A step that is
   // not finite was not applied: what all hold is whole.
-  if (keeping_ && (message.at.known() || !message.events.empty())) return;
+  if (end_.keeps_state() && (message.at.known() || !message.events.empty())) return;
   for (const Event& event : message.events) raise(event);
-  if (keeping_) return lost(message.name, message.name.text(), message.reason, false);
+  if (end_.keeps_state()) return lost(message.name, message.name.text(), message.reason, false);
   if (!message.events.empty() && keep_state("failed", message.name.text() + ": " + message.reason)) return;
   if (!begun_ && setup_.by_hand && !message.ends_run)
     return lost(message.name, message.name.text(), message.reason, false);
@@ -66,7 +66,7 @@ void CoordinatorState::local_error(const Failing& message) {
 // A child is known by the number of its start: by its pid only on its own host. One that has not joined yet
 // is known by the name that it was launched for.
 void CoordinatorState::on(const ChildEnded& message) {
-  if (ending_) return;
+  if (end_.decided()) return;
   NodeName who = message.name;
   for (const auto& [each, record] : membership_->nodes()) {
     const bool same =

@@ -42,7 +42,7 @@ bool CoordinatorState::any_works_but(const std::vector<NodeName>& stalled) const
 bool CoordinatorState::judge_hanging() {
   if (canary("hangs-unseen")) return false;
   std::chrono::milliseconds patience = setup_.job.cluster.straggler.stuck_after;
-  if (keeping_) patience = in_time(patience, 2);  // copying and hashing the state take their time
+  if (end_.keeps_state()) patience = in_time(patience, 2);  // copying and hashing the state take their time
   const auto hanging = membership_->hanging(patience);
   const bool any_works = any_works_but(hanging);
   for (const NodeName& who : hanging) {
@@ -55,7 +55,8 @@ bool CoordinatorState::judge_hanging() {
     }
     lose_hanging(who, "coordinator", true,
                  "one of its threads has done nothing for " + std::to_string(patience.count()) + " ms (" +
-                     (keeping_ ? "of checkpoint.grace" : "cluster.straggler.stuck_after") + "), and " + owed);
+                     (end_.keeps_state() ? "of checkpoint.grace" : "cluster.straggler.stuck_after") +
+                     "), and " + owed);
     return true;
   }
   return judge_stalled();
@@ -65,7 +66,8 @@ bool CoordinatorState::judge_hanging() {
 // processes. They are waited for as long as for any other thing. What was before the view was in force, or
 // before this coordinator was there, counts for nobody.
 bool CoordinatorState::judge_stalled() {
-  if (keeping_ || (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused)) return false;
+  if (end_.keeps_state() || (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused))
+    return false;
   const auto& cluster = setup_.job.cluster;
   const auto stalled = membership_->stalled(cluster.straggler.stuck_after);
   const bool any_works = any_works_but(stalled);
@@ -105,7 +107,8 @@ void CoordinatorState::fail_for_stalled(const std::vector<NodeName>& stalled) {
 
 // Where others were lost at the same micro-batch no view change helps.
 bool CoordinatorState::ends_for_hanging(const NodeName& who, bool stuck) {
-  if (who.loader || keeping_ || phase_ != CoordinatorPhase::running || canary("hangs-move-on")) return false;
+  if (who.loader || end_.keeps_state() || phase_ != CoordinatorPhase::running || canary("hangs-move-on"))
+    return false;
   const std::string why = hangs_.ends_for(who, membership_->at(who).work, stuck, setup_.job.cluster.replicas);
   if (why.empty()) return false;
   if (!keep_state("failed", why)) fail(why);  // a call that only takes long returns within checkpoint.grace

@@ -22,7 +22,7 @@ void CoordinatorState::refuse(const node_actor& node, const NodeName& who, const
 void CoordinatorState::on(const Join& message) {
   const auto actor = caf::actor_cast<node_actor>(self_->current_sender());
   if (!actor) return refuse(actor, message.name, "it has no address to answer to");
-  if (ending_) return refuse(actor, message.name, "the run has ended");
+  if (end_.decided()) return refuse(actor, message.name, "the run has ended");
   // Nobody is there yet to compare it with, or to say which numbers were given.
   const bool others_may_come = phase_ == CoordinatorPhase::adopting || unknown_members_may_come();
   if (others_may_come && message.joins && !canary("adopting-admits-all")) {
@@ -68,7 +68,7 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
 }
 
 void CoordinatorState::on(const Prepared& message) {
-  if (ending_ || !membership_->alive(message.name)) return;
+  if (end_.decided() || !membership_->alive(message.name)) return;
   if (const std::string reason = membership_->prepared(message); !reason.empty()) {
     const bool before_the_start = !begun_ && !comes_later(message.name);
     if (before_the_start && (!setup_.by_hand || canary("misfit-ends-all"))) return fail(reason);
@@ -99,8 +99,10 @@ bool CoordinatorState::refuse_unlike() {
 
 // Of those who are ready. Others come to it as newcomers: one of them may hang while it prepares.
 void CoordinatorState::form() {
-  if (phase_ != CoordinatorPhase::forming || unknown_members_may_come() || anew_ || refuse_unlike()) return;
-  short_ticks_.reset();
+  if (phase_ != CoordinatorPhase::forming || unknown_members_may_come() || gathering_.begins_anew() ||
+      refuse_unlike())
+    return;
+  gathering_.none_is_free();
   View view = membership_->first_view();
   view.number = first_view_;
   if (setup_.resume) view.records = setup_.resume->records;
@@ -131,8 +133,7 @@ void CoordinatorState::place_is_free(const NodeName& who) {
                                            std::to_string(setup_.job.cluster.start_patience.count()) +
                                            " ms (cluster.start_patience); then the run begins without it, if "
                                            "cluster.min_replicas are there"}}));
-  short_ticks_ = 0;
-  short_said_ = false;
+  gathering_.place_is_free();
 }
 
 // Members of a view that the journal lacks would be back by now.
@@ -144,15 +145,16 @@ void CoordinatorState::wait_no_longer() {
 
 // Whether the time is over in which its place could be taken, and in which those who are here could be ready.
 bool CoordinatorState::begin_with_those_here() {
-  if (anew_) try_to_begin_anew();
-  if (wait_ticks_ > 0 && --wait_ticks_ == 0) wait_no_longer();
-  if (!short_ticks_ || phase_ != CoordinatorPhase::forming || anew_) return false;
+  if (gathering_.begins_anew()) try_to_begin_anew();
+  if (gathering_.wait_ends()) wait_no_longer();
+  if (!gathering_.has_free_place() || phase_ != CoordinatorPhase::forming || gathering_.begins_anew())
+    return false;
   // Nobody could take a place, or what is sent may go nowhere.
-  if (wait_ticks_ > 0 || membership_->none_alive() || sight_ != SelfDoubt::Sight::clear) return false;
+  if (gathering_.waits_for_unknown_members() || membership_->none_alive() || silence_.lasts()) return false;
   const auto patience = (membership_->any_prepares() ? 2 : 1) * setup_.job.cluster.start_patience;
-  if (++*short_ticks_ * kTick < patience) return false;
+  if (!gathering_.patience_is_over(patience)) return false;
   if (const std::string missing = membership_->missing_to_begin(); !missing.empty()) {
-    if (!std::exchange(short_said_, true))
+    if (gathering_.too_few())
       raise(make_event("notice", {{"text", "the run begins as soon as there is " + missing}}));
     return false;
   }
@@ -168,7 +170,8 @@ bool CoordinatorState::begin_with_those_here() {
 
 // A newcomer gets its state from a member, while the others train on.
 void CoordinatorState::feed_newcomers() {
-  if (keeping_ || (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused)) return;
+  if (end_.keeps_state() || (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused))
+    return;
   const auto donor = membership_->donor();
   if (!donor) return;
   View view = view_;
@@ -213,7 +216,7 @@ void CoordinatorState::turn_away(const NodeName& who, const std::string& reason,
 }
 
 void CoordinatorState::on(const CaughtUp& message) {
-  if (ending_ || !membership_->alive(message.name) || !membership_->is_fed(message.name, message.view))
+  if (end_.decided() || !membership_->alive(message.name) || !membership_->is_fed(message.name, message.view))
     return;
   if (membership_->at(message.name).fed_by != message.donor) return;  // it is given another state now
   // The view is being closed. Where the next one holds it, or is another one, it hears of that.

@@ -29,7 +29,7 @@ void CoordinatorState::ask_for_ports(const NodeName& who) {
 // again.
 void CoordinatorState::on(const Reached& message) {
   const NodeName& about = message.about;
-  if (ending_ || !reach_.owes(message.name, about) || !membership_->alive(about)) return;
+  if (end_.decided() || !reach_.owes(message.name, about) || !membership_->alive(about)) return;
   for (const NotReached& closed : message.not_reached) {
     if (!membership_->find(closed.peer) || !membership_->alive(closed.peer)) continue;
     const bool heard = watch_->in_touch(message.name, elapsed()) && watch_->in_touch(closed.peer, elapsed());
@@ -70,7 +70,7 @@ void CoordinatorState::refuse_unreached(const NodeName& who, const std::string& 
   const bool before_the_start = !begun_ && !comes_later(who);
   if (before_the_start && !setup_.by_hand) return fail(reason);
   turn_away(who, reason, true);
-  if (before_the_start && !short_ticks_) place_is_free(who);
+  if (before_the_start && !gathering_.has_free_place()) place_is_free(who);
 }
 
 void CoordinatorState::take_in_reached(std::chrono::milliseconds passed) {

@@ -34,19 +34,8 @@ bool all_have_come(const Membership& membership) {
 
 }  // namespace
 
-void CoordinatorState::StepsHeard::take(const Progress& progress, Time now) {
-  last = progress;
-  to = now;
-}
-
-double CoordinatorState::StepsHeard::rate() const {
-  const double seconds = std::chrono::duration<double>(to - from).count();
-  if (seconds <= 0 || last.samples <= samples_before) return 0;
-  return static_cast<double>(last.samples - samples_before) / seconds;
-}
-
 caf::result<RunStatus> CoordinatorState::on(const StatusRequest& message) {
-  if (!message.at_end || finished_) return status();
+  if (!message.at_end || end_.finished()) return status();
   const auto asker = caf::actor_cast<caf::actor_addr>(self_->current_sender());
   std::erase_if(end_waiters_, [&](const auto& each) { return each.first == asker; });
   if (end_waiters_.size() >= kWaitersMax)
@@ -71,10 +60,10 @@ RunStatus CoordinatorState::status() const {
   status.samples = heard.samples;
   const auto& train = setup_.job.train;
   status.steps = train.steps.value_or(train.epochs.value_or(1) * view_.facts.steps_per_epoch);
-  if (steps_heard_) {
-    status.epoch = steps_heard_->last.epoch;
-    status.loss = steps_heard_->last.loss;
-    if (status.state == kTraining) status.samples_per_second = steps_heard_->rate();
+  if (const Progress* last = training_.last()) {
+    status.epoch = last->epoch;
+    status.loss = last->loss;
+    if (status.state == kTraining) status.samples_per_second = training_.now();
   }
   status.checkpoint = checkpoints_->last().path;
   status.checkpoint_step = checkpoints_->last().step;
@@ -120,7 +109,7 @@ void CoordinatorState::report_arrived(const NodeName& who) {
 }
 
 std::string CoordinatorState::whom_it_waits_for() const {
-  if (begun_ || ending_ || membership_->nodes().empty()) return {};
+  if (begun_ || end_.decided() || membership_->nodes().empty()) return {};
   std::string text;
   for (const bool loader : {false, true}) {
     const auto [here, places] = membership_->arrived(loader);
@@ -133,9 +122,9 @@ std::string CoordinatorState::whom_it_waits_for() const {
 
 // The state in one word or two, and what there is to say of it.
 std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
-  if (ending_) return {report_.outcome, report_.reason};
-  if (keeping_) return {"ending", keeping_->reason + ": a last checkpoint is written"};
-  if (sight_ != SelfDoubt::Sight::clear) return {"paused", "no sign of life from its members"};
+  if (end_.decided()) return {report_.outcome, report_.reason};
+  if (end_.keeps_state()) return {"ending", end_.reason() + ": a last checkpoint is written"};
+  if (silence_.lasts()) return {"paused", "no sign of life from its members"};
   switch (phase_) {
     case CoordinatorPhase::forming: {
       if (!all_have_come(*membership_)) return {"waiting", "for nodes: " + whom_it_waits_for()};
@@ -145,7 +134,7 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
     case CoordinatorPhase::adopting:
       return {"waiting", "was started again: for " + texts_of(membership_->not_returned()) + " to come back"};
     case CoordinatorPhase::paused:
-      return {"paused", "waits for " + paused_for_};
+      return {"paused", "waits for " + recovery_.missing()};
     case CoordinatorPhase::noting:
       return {"paused", "the journal cannot be written"};
     case CoordinatorPhase::closing:

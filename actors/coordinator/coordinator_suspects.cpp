@@ -172,7 +172,7 @@ void CoordinatorState::remember_verdicts() {
 
 // What its members wrote in the views before does not count; the disk may have refused to note it.
 void CoordinatorState::remember_going_back() {
-  if (!from_disk(view_) || canary("going-back-is-forgotten")) return;
+  if (!reads_checkpoint(view_, setup_.job.train.in_parts()) || canary("going-back-is-forgotten")) return;
   back_in_ = view_.number;
   if (!view_.back || !setup_.checkpoints) return;
   const auto noted = readable_verdicts(*setup_.checkpoints, setup_.job_hash);
@@ -207,47 +207,23 @@ void CoordinatorState::begin_history() {
   }
 }
 
-// A view that goes back has taken effect with its first record: until then some members may hold what they
-// held before.
-bool CoordinatorState::goes_back_again(View& view) {
-  if (!view_.back || membership_->took() >= view_.number) return false;
-  view.source = view_.source;
-  return true;
-}
-
-void CoordinatorState::go_back_before_suspects(View& view) {
-  // Parts were lost, and no good checkpoint is left.
-  const bool begins_anew = suspects_.any() && view.source.view == 0 && view.records == 0;
-  const auto good = suspects_.any() ? checkpoints_->good_before(suspects_.from()) : std::nullopt;
-  if (good) {
-    mark_suspects_again();  // the folder may have been away
-    // Between that checkpoint and the suspects nothing is wrong; but one that was lost may write down such a
-    // step late, and would remove what the others read now; unless a good one may lie there that the
-    // coordinator cannot read. The coordinator before may have marked nothing.
-    const bool abandons = good->step + 1 < suspects_.from() && !checkpoints_->hidden_before(suspects_.from());
-    if (abandons || suspects_.were_suspected_before()) {
-      verdicts_.give_up();
-      set_suspects_aside(abandons ? good->step + 1 : suspects_.from());
-    }
-    checkpoints_->go_on_from(*good);
-    view.source = {0, {}, good->manifest, good->records, good->step};
-    raise(make_event("went_back", {{"view", number(view.number)},
-                                   {"step", number(std::max(steps_done(), good->step))},
-                                   {"to_step", number(good->step)},
-                                   {"checkpoint", good->manifest},
-                                   {"reason", why_suspected()}}));
-    suspects_.compare_given_up(steps_done(), view_);
-  } else {
-    const auto kept = suspects_.clear();  // there is nothing to go back to
-    if (!begins_anew && !goes_back_again(view)) {
-      if (kept) report_kept_suspects(*kept), suspects_.forget_before();
-      return;
-    }
+// Between that checkpoint and the suspects nothing is wrong; but one that was lost may write down such a step
+// late, and would remove what the others read now; unless a good one may lie there that the coordinator
+// cannot read. The coordinator before may have marked nothing.
+void CoordinatorState::go_back_before_suspects(const View& view, const Checkpointed& good) {
+  mark_suspects_again();  // the folder may have been away
+  const bool abandons = good.step + 1 < suspects_.from() && !checkpoints_->hidden_before(suspects_.from());
+  if (abandons || suspects_.were_suspected_before()) {
+    verdicts_.give_up();
+    set_suspects_aside(abandons ? good.step + 1 : suspects_.from());
   }
-  view.back = true;
-  view.records = view.source.records;
-  view.behind.clear();
-  for (Member& member : view.replicas) went_back_to(view.source.step, member);
+  checkpoints_->go_on_from(good);
+  raise(make_event("went_back", {{"view", number(view.number)},
+                                 {"step", number(std::max(steps_done(), good.step))},
+                                 {"to_step", number(good.step)},
+                                 {"checkpoint", good.manifest},
+                                 {"reason", why_suspected()}}));
+  suspects_.compare_given_up(steps_done(), view_);
 }
 
 void CoordinatorState::report_kept_suspects(std::uint64_t from) {

@@ -24,7 +24,7 @@ bool CoordinatorState::goes_on_without(const NodeName& who) const {
   const bool of_the_view =
       membership_->member(who) && view_.holds(who);  // a newcomer may close it with the others
   return (begun_ || comes_later(who)) &&
-         (keeping_ || !of_the_view || setup_.job.cluster.on_loss == OnLoss::go_on);
+         (end_.keeps_state() || !of_the_view || setup_.job.cluster.on_loss == OnLoss::go_on);
 }
 
 // The first view is made, and does not hold it: it was not ready. It comes as a newcomer.
@@ -40,9 +40,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   const bool member = membership_->member(who);
   const std::string shards = membership_->shards_of(who);
   membership_->lost(who);
-  for (auto& [epoch, rows] : epochs_) {
-    if (!who.loader) rows.erase(who.slot);  // others may do its steps again, with other gradients
-  }
+  if (!who.loader) epochs_.forget(who.slot);  // others may do its steps again, with other gradients
   raise(make_event("lost", {{kind(who), number(who.slot)},
                             {"shards", shards},
                             {"step", number(step)},
@@ -58,30 +56,30 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
     self_->send(actor->second, Stop{false, kEvicted + reason, again, false, suspects_.from()});
   }
   if (!member) return end_donation(who);
-  if (!noticed_) noticed_ = self_->clock().now();
+  recovery_.loses(self_->clock().now());
   lost_.push_back(who);
   if (phase_ != CoordinatorPhase::adopting) return close_view();
   // Some who are back may have been asked to leave meanwhile: they keep the state, or give it to others.
   const bool any_member = std::ranges::any_of(membership_->nodes(), [this](const auto& node) {
     return !node.first.loader && view_.holds(node.first) && membership_->member(node.first);
   });
-  if (!any_member && !keeping_) return none_came_back();
+  if (!any_member && !end_.keeps_state()) return none_came_back();
   if (membership_->all(NodeStage::installed)) adopted_all();
 }
 
 void CoordinatorState::on(const Leaving& message) {
-  if (ending_ || !membership_->alive(message.name)) return;
+  if (end_.decided() || !membership_->alive(message.name)) return;
   if (!begun_ && !comes_later(message.name)) {
     if (setup_.by_hand) self_->send(actors_.at(message.name), Stop{true, message.reason});
     return lost(message.name, message.name.text(), message.reason);
   }
   membership_->leaving(message.name);
-  if (keeping_) return;  // it goes when the state is kept
+  if (end_.keeps_state()) return;  // it goes when the state is kept
   if (!membership_->member(message.name)) {
     self_->send(actors_.at(message.name), Stop{true, message.reason});
   } else if (phase_ == CoordinatorPhase::running || phase_ == CoordinatorPhase::paused) {
     close_view();
-  } else if (phase_ == CoordinatorPhase::noting && !anew_ && membership_->all_leave() &&
+  } else if (phase_ == CoordinatorPhase::noting && !gathering_.begins_anew() && membership_->all_leave() &&
              !canary("leavers-wait-for-journal")) {
     next_view();  // the last one needs no journal
   }
@@ -94,26 +92,28 @@ void CoordinatorState::on(const Leaving& message) {
 void CoordinatorState::close_view() {
   if (phase_ != CoordinatorPhase::closing) {
     phase_ = CoordinatorPhase::closing;
-    closing_ticks_ = loader_ticks_ = 0;
+    timers_.restart(PhaseTimers::Wait::closing);
+    timers_.restart(PhaseTimers::Wait::loaders);
     membership_->begin_close();
     ask_to_close();
   } else if (!std::exchange(close_again_, true)) {
     // Many may be lost at once; those who still wait for one of them are told of all together.
     self_->delayed_send(self_, kCloseAgain, Tick{true});
   }
-  if (!anew_ && membership_->all(NodeStage::closed)) next_view();  // nobody is left to wait for
+  if (!gathering_.begins_anew() && membership_->all(NodeStage::closed))
+    next_view();  // nobody is left to wait for
 }
 
 void CoordinatorState::ask_to_close() {
   close_again_ = false;
-  if (ending_ || phase_ != CoordinatorPhase::closing) return;
+  if (end_.decided() || phase_ != CoordinatorPhase::closing) return;
   for (const NodeName& who : membership_->not_closed())
     self_->send(actors_.at(who), Close{term_.number(), membership_->at(who).in_view, lost_});
 }
 
 void CoordinatorState::on(const Closed& message) {
-  if (ending_ || phase_ != CoordinatorPhase::closing || anew_ || !membership_->alive(message.name) ||
-      message.view != membership_->view_of(message.name))
+  if (end_.decided() || phase_ != CoordinatorPhase::closing || gathering_.begins_anew() ||
+      !membership_->alive(message.name) || message.view != membership_->view_of(message.name))
     return;
   membership_->closed(message);
   if (!message.name.loader) {
@@ -129,9 +129,9 @@ void CoordinatorState::on(const Closed& message) {
 }
 
 void CoordinatorState::next_view() {
-  if (!keeping_ && membership_->all_leave() && begin_keeping("interrupted", kAllLeave))
+  if (!end_.keeps_state() && membership_->all_leave() && begin_keeping("interrupted", kAllLeave))
     raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
-  if (keeping_) return last_view();
+  if (end_.keeps_state()) return last_view();
   const Membership::Next next = what_follows_view();
   if (!next.view && !membership_->any_loader() && ends_without_loader()) return;
   for (const NodeName& who : next.unfit)
@@ -147,13 +147,22 @@ void CoordinatorState::make_view(const Membership::Next& next) {
   lost_.clear();
   View view = *next.view;
   if (next.lost || !suspects_.can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
-  if (next.lost) go_back(view, *next.lost);
+  if (next.lost) give_up_lost_parts(view, *next.lost);
   if (term_.taken_over()) return;
-  avoid_unreadable(view);
-  go_back_before_suspects(view);
-  if (from_disk(view)) forget_after(view);
+  const auto good = suspects_.any() ? checkpoints_->good_before(suspects_.from()) : std::nullopt;
+  const bool is_void = checkpoints_->is_passed_over(view.source.checkpoint);
+  const ViewStart start = decide_start(
+      view, view_,
+      {next.lost.has_value(), is_void, checkpoints_->last(), suspects_.any(), good, membership_->took()});
+  if (start == ViewStart::before_suspects) {
+    go_back_before_suspects(view, *good);
+  } else if (const auto kept = suspects_.clear(); start == ViewStart::keeps_suspects) {
+    report_kept_suspects(*kept);
+    suspects_.forget_before();
+  }
+  if (reads_checkpoint(view, setup_.job.train.in_parts())) forget_after(view);
   install(view);
-  for (const auto& [epoch, rows] : std::map(epochs_))
+  for (const std::uint64_t epoch : epochs_.open())
     count_epoch(epoch);  // those that only the lost had not told of
 }
 
@@ -181,7 +190,7 @@ bool CoordinatorState::ends_without_loader() {
 
 // The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.
 void CoordinatorState::let_go_of_held_back() {
-  if (membership_->may_let_go() && phase_ == CoordinatorPhase::running && !ending_) close_view();
+  if (membership_->may_let_go() && phase_ == CoordinatorPhase::running && !end_.decided()) close_view();
 }
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.
@@ -189,16 +198,14 @@ void CoordinatorState::pause(const std::string& missing) {
   if (!membership_->donor()) return end_without_members(missing);
   if (phase_ == CoordinatorPhase::paused) return feed_newcomers();
   phase_ = CoordinatorPhase::paused;
-  paused_for_ = missing;
   folder_wait_.end();
   mounts_.end();
   const auto now = self_->clock().now();
-  if (!paused_since_) paused_since_ = now;  // it may have been closed again since
-  const auto left = std::max<std::chrono::nanoseconds>(
-      setup_.job.cluster.give_up_after - (now - *paused_since_), std::chrono::nanoseconds(0));
-  raise(make_event(
-      "paused",
-      {{"view", number(view_.number)}, {"waits_for", missing}, {"give_up_ms", milliseconds(left)}}));
+  recovery_.pause(missing, now);
+  raise(make_event("paused",
+                   {{"view", number(view_.number)},
+                    {"waits_for", missing},
+                    {"give_up_ms", milliseconds(recovery_.left(now, setup_.job.cluster.give_up_after))}}));
   feed_newcomers();
 }
 
@@ -211,46 +218,38 @@ void CoordinatorState::end_without_members(const std::string& missing) {
 }
 
 void CoordinatorState::install(const View& view) {
-  View next = watch_->dealt(view);
-  next.term = term_.number();
-  if (from_disk(next)) watch_->went_back(next.records);
-  next.dropping = watch_->dropping();
-  std::tie(next.doubted_from, next.doubted_to) = std::tie(view_.doubted_from, view_.doubted_to);
-  if (suspects_.compared_next()) doubt_all(next, *suspects_.compared_next());
-  next.history = verdicts_.enter();
-  if (const Checkpointed& kept = checkpoints_->last();
-      next.source.view != 0 && kept.records > next.source.records) {
-    next.source.checkpoint = kept.manifest;
-    next.source.records = kept.records;
-    next.source.step = kept.step;
-  }
-  name_givers(next, setup_.job.train.in_parts());
-  note_alone(next);
+  const bool in_parts = setup_.job.train.in_parts();
+  const bool reads = reads_checkpoint(view, in_parts);
+  const View dealt = watch_->dealt(view);
+  if (reads) watch_->went_back(dealt.records);
+  const View next = complete_view(dealt, {term_.number(),
+                                          verdicts_.enter(),
+                                          watch_->dropping(),
+                                          {view_.doubted_from, view_.doubted_to},
+                                          suspects_.compared_next(),
+                                          checkpoints_->last(),
+                                          report_.steps,
+                                          in_parts});
   if (!noted(next)) return;
   suspects_.made_view();
   if (next.back) suspects_.clear();
-  if (from_disk(next)) membership_->begin_again();
-  if (!from_disk(next) || next.source.checkpoint != view_.source.checkpoint) mounts_.end();
+  if (reads) membership_->begin_again();
+  if (!reads || next.source.checkpoint != view_.source.checkpoint) mounts_.end();
   view_ = next;
   watch_->entered(view_);
   going_back_.entered();
   took_effect_ = false;
-  back_ticks_ = reading_ticks_ = 0;
+  timers_.restart(PhaseTimers::Wait::going_back);
+  timers_.restart(PhaseTimers::Wait::reading);
   goes_further_ = false;
   phase_ = CoordinatorPhase::installing;
-  installing_ticks_ = 0;
-  loader_ticks_ = 0;
+  timers_.restart(PhaseTimers::Wait::installing);
+  timers_.restart(PhaseTimers::Wait::loaders);
   membership_->entered(view_);
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Install{view_});
   }
   if (!view_.last) let_leavers_go();
-}
-
-// Nobody compares the weights of a replica that is alone.
-void CoordinatorState::note_alone(View& view) const {
-  if (view.replicas.size() != 1 || view.replicas.front().alone_from > 0) return;
-  view.replicas.front().alone_from = 1 + (from_disk(view) ? view.source.step : report_.steps);
 }
 
 void CoordinatorState::let_leavers_go() {
@@ -261,10 +260,11 @@ void CoordinatorState::let_leavers_go() {
 }
 
 void CoordinatorState::on(const Installed& message) {
-  if (ending_) return;
+  if (end_.decided()) return;
   if (membership_->alive(message.name) && membership_->is_fed(message.name, message.view))
     return newcomer_ready(message.name);
-  if (message.view != view_.number || phase_ != CoordinatorPhase::installing || anew_) return;
+  if (message.view != view_.number || phase_ != CoordinatorPhase::installing || gathering_.begins_anew())
+    return;
   membership_->installed(message.name);
   if (membership_->all(NodeStage::installed)) set_out();
 }
@@ -286,10 +286,10 @@ void CoordinatorState::announce_view() {
 void CoordinatorState::set_out() {
   phase_ = CoordinatorPhase::running;
   watch_->begun();
-  paused_since_.reset();
+  recovery_.end_pause();
   folder_wait_.end();
   announce_view();
-  if (!std::exchange(begun_, true)) trained_from_ = self_->clock().now();
+  if (!std::exchange(begun_, true)) training_.begin(self_->clock().now());
   for (const auto* members : {&view_.replicas, &view_.loaders}) {
     for (const Member& member : *members) self_->send(actors_.at(member.name), Begin{view_.number});
   }
@@ -302,15 +302,16 @@ void CoordinatorState::set_out() {
             who.loader && record.stage == NodeStage::prepared && record.tried && !view_.holds(who);
         return comes || (record.leaving && !record.held_back && membership_->member(who));
       });
-  if (keeping_ ? !view_.last : changes) close_view();
+  if (end_.keeps_state() ? !view_.last : changes) close_view();
 }
 
 void CoordinatorState::report_first_step(const Progress& message) {
-  if (!noticed_ || phase_ != CoordinatorPhase::running) return;
-  const auto took = self_->clock().now() - *std::exchange(noticed_, std::nullopt);
+  if (phase_ != CoordinatorPhase::running) return;
+  const auto took = recovery_.makes_step(self_->clock().now());
+  if (!took) return;
   raise(make_event(
       "recovered",
-      {{"view", number(view_.number)}, {"step", number(message.step)}, {"after_ms", milliseconds(took)}}));
+      {{"view", number(view_.number)}, {"step", number(message.step)}, {"after_ms", milliseconds(*took)}}));
 }
 
 }  // namespace muster

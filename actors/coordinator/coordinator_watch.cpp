@@ -60,7 +60,7 @@ bool CoordinatorState::reads_itself(const HeldUp& message) const {
 }
 
 void CoordinatorState::on(const HeldUp& said) {
-  if (ending_ || !in_force() || !membership_->alive(said.late())) return;
+  if (end_.decided() || !in_force() || !membership_->alive(said.late())) return;
   HeldUp message = said;
   if (message.cause == text_of(LateCause::compute) && reads_itself(message))
     message.cause = text_of(LateCause::data);
@@ -80,22 +80,23 @@ bool CoordinatorState::judge() {
   }
   if (phase_ == CoordinatorPhase::adopting && judge_returns()) return true;
   if (judge_going_back(true)) return true;
-  const bool owed = !watch_->in_doubt(elapsed()) && !anew_;  // of a view that is void nobody owes anything
+  const bool owed = !watch_->in_doubt(elapsed()) &&
+                    !gathering_.begins_anew();  // of a view that is void nobody owes anything
   if (owed && (judge_closing() || judge_installing() || judge_loaders() || judge_hanging())) return true;
   return follow(judgement);
 }
 
 // All members silent, or most of them at once: said when it begins, and when they are heard again.
 void CoordinatorState::see(SelfDoubt::Sight sight) {
-  if (sight == std::exchange(sight_, sight)) return;
   const auto now = self_->clock().now();
+  const auto change = silence_.see(sight, now);
+  if (change == MemberSilence::Change::none) return;
   const auto& cluster = setup_.job.cluster;
   const auto view = static_cast<std::int64_t>(view_.number);
-  if (sight == SelfDoubt::Sight::clear) {
-    raise(make_event("heard_again", {{"view", view}, {"after_ms", milliseconds(now - unseen_since_)}}));
+  if (change == MemberSilence::Change::ends) {
+    raise(make_event("heard_again", {{"view", view}, {"after_ms", milliseconds(silence_.lasted(now))}}));
     return;
   }
-  unseen_since_ = now;
   const auto wait = sight == SelfDoubt::Sight::all_silent
                         ? cluster.give_up_after
                         : SelfDoubt::kMajorityPatiences * cluster.detect.patience;
@@ -105,9 +106,9 @@ void CoordinatorState::see(SelfDoubt::Sight sight) {
 
 bool CoordinatorState::give_up_silence() {
   const auto& cluster = setup_.job.cluster;
-  if (self_->clock().now() - unseen_since_ < cluster.give_up_after) return false;
+  if (silence_.lasted(self_->clock().now()) < cluster.give_up_after) return false;
   if (!begun_ && setup_.by_hand) return lose_all_silent();
-  gives_up_silence_ = true;
+  end_.give_up_silence();
   const bool any_checkpoint = checkpoints_->any() || checkpoints_->last_before(kAllSteps).has_value();
   fail("no message from any member for " + std::to_string(cluster.give_up_after.count()) +
        " ms (cluster.give_up_after). " + what_is_left(setup_.job, setup_.by_hand, any_checkpoint));
@@ -116,7 +117,7 @@ bool CoordinatorState::give_up_silence() {
 
 // Before the first view nothing is lost with those who came: others may take their places.
 bool CoordinatorState::lose_all_silent() {
-  sight_ = SelfDoubt::Sight::clear;
+  silence_.goes_on();
   std::vector<NodeName> here;
   for (const auto& [who, record] : membership_->nodes()) here.push_back(who);
   for (const NodeName& who : here) {
@@ -132,7 +133,7 @@ bool CoordinatorState::judge_loaders() {
   const bool closing = phase_ == CoordinatorPhase::closing;
   if (!begun_ || (!closing && phase_ != CoordinatorPhase::installing)) return false;
   const auto patience = kLoaderPatiences * setup_.job.cluster.detect.patience;
-  if (++loader_ticks_ * kTick < patience) return false;
+  if (!timers_.is_over(PhaseTimers::Wait::loaders, patience)) return false;
   for (const auto& [who, record] : membership_->nodes()) {
     const NodeStage owed = closing ? NodeStage::closed : NodeStage::installed;
     if (!who.loader || !membership_->member(who) || record.stage == owed) continue;
@@ -151,9 +152,9 @@ bool CoordinatorState::judge_closing() {
   if (phase_ != CoordinatorPhase::closing) return false;
   const auto open = membership_->not_closed();
   std::chrono::milliseconds patience = kClosingPatiences * setup_.job.cluster.detect.patience;
-  if (keeping_ && others_wait(view_, *membership_, open)) patience = in_time(patience, 4);
-  if (++closing_ticks_ * kTick < patience) return false;
-  closing_ticks_ = 0;
+  if (end_.keeps_state() && others_wait(view_, *membership_, open)) patience = in_time(patience, 4);
+  if (!timers_.is_over(PhaseTimers::Wait::closing, patience)) return false;
+  timers_.restart(PhaseTimers::Wait::closing);
   if (open.empty()) return false;
   const NodeName who = membership_->holds_up(open, setup_.job.cluster.detect.patience);
   const bool stands_still = membership_->stands_still(who, setup_.job.cluster.detect.patience);
@@ -173,9 +174,9 @@ bool CoordinatorState::judge_installing() {
   std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
   if (!begun_) patience = std::max(patience, cluster.start_patience);
   const auto open = membership_->not_installed();
-  if (keeping_ && others_wait(view_, *membership_, open)) patience = in_time(patience, 4);
-  if (++installing_ticks_ * kTick < patience) return false;
-  installing_ticks_ = 0;
+  if (end_.keeps_state() && others_wait(view_, *membership_, open)) patience = in_time(patience, 4);
+  if (!timers_.is_over(PhaseTimers::Wait::installing, patience)) return false;
+  timers_.restart(PhaseTimers::Wait::installing);
   if (open.empty()) return false;
   const NodeName who = membership_->holds_up(open, setup_.job.cluster.detect.patience);
   lost(who, "coordinator",
@@ -190,9 +191,9 @@ bool CoordinatorState::judge_installing() {
 // Whether anybody is lost by it. Where nothing may be lost by choice, a straggler is better than a pause.
 bool CoordinatorState::follow(const ClusterWatch::Judgement& judgement) {
   for (const Event& event : judgement.events) raise(event);
-  if (!judgement.losses.empty()) sight_ = SelfDoubt::Sight::clear;  // it goes on without them
+  if (!judgement.losses.empty()) silence_.goes_on();  // it goes on without them
   for (const auto& loss : judgement.losses) {
-    if (ending_ || !membership_->alive(loss.name)) continue;
+    if (end_.decided() || !membership_->alive(loss.name)) continue;
     if (loss.pace == ClusterWatch::Pace::unknown) {
       lost(loss.name, loss.noticed_by, loss.reason);
     } else {

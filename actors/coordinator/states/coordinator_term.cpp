@@ -14,8 +14,8 @@ void CoordinatorTerm::noted() {
 }
 
 // A write of its own may have come to the disk though it failed.
-bool CoordinatorTerm::is_beaten_by(const std::optional<JournalEntry>& there) const {
-  return there && there->term >= number_ && there->writer != writer_;
+bool CoordinatorTerm::is_beaten_by(std::uint64_t term, std::uint64_t writer) const {
+  return term >= number_ && writer != writer_;
 }
 
 }  // namespace muster

@@ -4,9 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-
-#include "actors/coordinator/journal.hpp"
 
 namespace muster {
 
@@ -29,8 +26,8 @@ class CoordinatorTerm {
   void noted();
   /// Whether the journal is to be read before it is written: it has not had this term yet.
   bool is_new() const { return noted_ != number_; }
-  /// What lies in the journal was written by another coordinator, of this term or a later one.
-  bool is_beaten_by(const std::optional<JournalEntry>& there) const;
+  /// What lies in the journal, of this term and writer, is another coordinator's, and no older than this one.
+  bool is_beaten_by(std::uint64_t term, std::uint64_t writer) const;
 
   /// Another coordinator has the journal: this one decides nothing any more.
   void take_over() { taken_over_ = true; }

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <optional>
 
-#include "actors/coordinator/states/disk_wait.hpp"
+#include "actors/coordinator/states/waits/disk_wait.hpp"
 #include "actors/messages/view.hpp"
 
 namespace muster {

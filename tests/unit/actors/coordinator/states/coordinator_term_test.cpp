@@ -5,13 +5,6 @@
 namespace muster {
 namespace {
 
-JournalEntry entry(std::uint64_t term, std::uint64_t writer) {
-  JournalEntry entry;
-  entry.term = term;
-  entry.writer = writer;
-  return entry;
-}
-
 TEST(CoordinatorTerm, IsHigherThanThatOfTheCoordinatorBefore) {
   CoordinatorTerm term;
   EXPECT_EQ(term.number(), 1u);
@@ -53,11 +46,10 @@ TEST(CoordinatorTerm, AnotherWriterOfTheSameTermWasFirst) {
   CoordinatorTerm term;
   term.set_writer(7);
   term.follow(4);
-  EXPECT_FALSE(term.is_beaten_by(std::nullopt));
-  EXPECT_FALSE(term.is_beaten_by(entry(4, 8)));
-  EXPECT_TRUE(term.is_beaten_by(entry(5, 8)));
-  EXPECT_TRUE(term.is_beaten_by(entry(6, 8)));
-  EXPECT_FALSE(term.is_beaten_by(entry(5, 7))) << "it wrote that itself";
+  EXPECT_FALSE(term.is_beaten_by(4, 8));
+  EXPECT_TRUE(term.is_beaten_by(5, 8));
+  EXPECT_TRUE(term.is_beaten_by(6, 8));
+  EXPECT_FALSE(term.is_beaten_by(5, 7)) << "it wrote that itself";
 }
 
 TEST(CoordinatorTerm, IsTakenOverForGood) {

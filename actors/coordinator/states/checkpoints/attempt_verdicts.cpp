@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/attempt_verdicts.hpp"
+#include "actors/coordinator/states/checkpoints/attempt_verdicts.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/suspect_steps.hpp"
+#include "actors/coordinator/states/checkpoints/suspect_steps.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/disk_wait.hpp"
+#include "actors/coordinator/states/waits/disk_wait.hpp"
 
 #include <gtest/gtest.h>
 

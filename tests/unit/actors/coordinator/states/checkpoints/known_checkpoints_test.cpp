@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/known_checkpoints.hpp"
+#include "actors/coordinator/states/checkpoints/known_checkpoints.hpp"
 
 #include <gtest/gtest.h>
 

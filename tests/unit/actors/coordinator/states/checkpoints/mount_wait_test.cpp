@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/mount_wait.hpp"
+#include "actors/coordinator/states/checkpoints/mount_wait.hpp"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_list.hpp"
-#include "actors/coordinator/states/attempt_verdicts.hpp"
+#include "actors/coordinator/states/checkpoints/attempt_verdicts.hpp"
 #include "actors/messages/checkpoint_messages.hpp"
 #include "base/disk.hpp"
 #include "muster/job.hpp"
