@@ -24,56 +24,49 @@ std::size_t variants_of(const ReductionShape& shape) {
 
 }  // namespace
 
+Reduction::Slot::Slot(Reduction& owner)
+    : reports(owner.shape_, owner.nodes_),
+      copies(owner.shape_),
+      sums(owner.plans_, owner.staging_, owner.variants_, owner.sketch_variants_,
+           [this, &owner](std::uint32_t member, const Frame& frame, std::span<const std::byte> payload,
+                          Staging::Hold hold) { owner.send(member, frame, payload, *this, hold); }),
+      sends_to(owner.shape_.members.size(), 0) {}
+
 Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
     : shape_(std::move(shape)),
       transport_(transport),
       hooks_(std::move(hooks)),
-      height_(tree_height(shape_.shards)),
-      plan_(shape_),
+      nodes_(shape_),
+      plans_(shape_, nodes_.size()),
       staging_(shape_.chunk_elements, transport, shape_.unit.get()),
-      variants_(variants_of(shape_), hooks_.now) {
+      variants_(variants_of(shape_), hooks_.now),
+      result_hash_(shape_.unit.get()),
+      slots_{Slot(*this), Slot(*this)} {
   MUSTER_CHECK(!shape_.unit || (!shape_.wire.rounds() && !shape_.sparse && !shape_.backup_workers &&
                                 !shape_.sharded && !shape_.copies && !shape_.one_shot_too),
                "only the host can do that");
-  for (const ReductionMember& member : shape_.members) peers_.push_back(member.peer);
-  first_node_.resize(shape_.members.size());
-  for (std::uint32_t turn = 1; turn <= shape_.members.size(); ++turn) {  // the own nodes come last
-    const auto member = static_cast<std::uint32_t>((shape_.self + turn) % shape_.members.size());
+  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
+    peers_.push_back(shape_.members[member].peer);
     members_[shape_.members[member].peer] = member;
-    first_node_[member] = nodes_.size();
-    for (const NodeId node : cover(height_, shape_.members[member].begin, shape_.members[member].end)) {
-      node_indices_[node] = nodes_.size();
-      nodes_.push_back({node, member});
-    }
-  }
-  for (Slot& slot : slots_) {
-    slot.header_bytes.resize(shape_.members.size());
-    slot.metrics_bytes.resize(shape_.members.size());
-    slot.headers.resize(shape_.members.size());
-    slot.metrics.resize(shape_.members.size());
-    slot.audits.resize(shape_.members.size());
-    slot.backup_workers.resize(nodes_.size());
-    make_sums(slot);
-    reset(slot);
   }
 }
 
+// What is kept for rounds is let go of only when no sum reads it any more.
+Reduction::~Reduction() {
+  if (shape_.unit) shape_.unit->wait();
+}
+
 void Reduction::reset(Slot& slot) {
-  for (auto& header : slot.headers) header.reset();
-  for (auto& metrics : slot.metrics) metrics.reset();
-  for (auto& reports : slot.audits) reports.clear();
-  for (auto& metrics : slot.backup_workers) metrics.reset();
-  for (TreeSum* const sum : slot.sums) sum->reset();
-  slot.headers_in = slot.metrics_in = slot.sends = 0;
+  slot.reports.reset();
+  slot.copies.reset();
+  slot.sums.reset();
+  slot.presence.reset();
+  slot.hidden.reset();
+  slot.sends = 0;
   slot.sends_to.assign(shape_.members.size(), 0);
-  slot.contributed = slot.agreed = slot.any_present = slot.said = slot.copies_given = false;
-  slot.copied.assign(shape_.copies ? shape_.shards * copy_pieces() : 0, false);
-  slot.kept.assign(shape_.copies ? shape_.shards : 0, false);
+  slot.contributed = slot.agreed = slot.said = false;
   slot.keep.clear();
   slot.result_keep.reset();
-  slot.weight = 0;
-  slot.under_way_since.reset();
-  slot.hidden = {};
 }
 
 void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
@@ -106,20 +99,14 @@ void Reduction::open(const RoundHeader& header, std::span<float> result,
   opened_ = true;
   result_ = result;
   current.result_keep = std::move(keep);
-  begin_sums(header);
-  current.headers[shape_.self].fill([&](RoundHeader& mine) {
-    mine = header;  // into the memory of an earlier one
-    mine.variant_times = variants_.times();
-    return true;
-  });
+  if (header.kind == RoundKind::train)
+    variants_.begin(said_);  // all count the same rounds, and go the same way
+  const auto bytes = current.reports.open(header, variants_.times());
   open_sum().open(result, header.step);
-  ++current.headers_in;
-  encode_header(*current.headers[shape_.self], current.header_bytes[shape_.self]);
-  append_check(current.header_bytes[shape_.self]);
   if (header.kind == RoundKind::greeting || header.kind == RoundKind::check) waits_since_ = now();
   {
     const Inside inside(inside_);
-    broadcast(Frame{}, current, current.header_bytes[shape_.self]);
+    broadcast(Frame{}, current, bytes);
   }
   step_on();
 } catch (const Error& error) {
@@ -128,7 +115,7 @@ void Reduction::open(const RoundHeader& header, std::span<float> result,
 
 void Reduction::check_own(const std::vector<NodeValue>& nodes) const {
   for (const NodeValue& value : nodes) {
-    const std::size_t index = index_of(value.node);
+    const std::size_t index = nodes_.index_of(value.node);
     MUSTER_CHECK(index < nodes_.size() && nodes_[index].member == shape_.self, value.node);
   }
 }
@@ -158,16 +145,11 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
   Slot& current = slot(round_);
   MUSTER_CHECK(opened_ && !current.contributed, opened_, round_);
   waits_since_ = now();
-  if (current.under_way_since) current.hidden += *waits_since_ - *current.under_way_since;
+  current.hidden.computed(*waits_since_);
   current.contributed = true;
   current.keep.push_back(std::move(keep));
-  encode_metrics(metrics, current.metrics_bytes[shape_.self].bytes());
-  append_audits(audits, current.metrics_bytes[shape_.self].bytes());
-  append_check(current.metrics_bytes[shape_.self].bytes());
-  current.metrics[shape_.self] = metrics;
-  current.audits[shape_.self] = audits;
-  ++current.metrics_in;
-  if (!same_as_backup_workers(current, shape_.self)) return;
+  if (const std::string diverged = current.reports.contribute(metrics, audits); !diverged.empty())
+    return fail(diverged);
   check_own(nodes);
   {
     const Inside inside(inside_);
@@ -179,46 +161,54 @@ void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& no
   fail_here(error.what());
 }
 
+void Reduction::add_backup(std::uint64_t round, const NodeValue& value,
+                           const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep) {
+  if (failed_ || !opened_ || round != round_) return;  // it is not needed any more
+  Slot& current = slot(round_);
+  const std::size_t index = nodes_.index_of(value.node);
+  MUSTER_CHECK(shape_.backup_workers && index < nodes_.size() && nodes_[index].member != shape_.self,
+               value.node);
+  if (!current.reports.needs_backup(index)) return;
+  current.keep.push_back(std::move(keep));
+  const auto bytes = current.reports.add_backup(index, metrics);
+  {
+    const Inside inside(inside_);
+    broadcast(frame_with(MetricsBody{value.node, 0}), current, bytes);
+    if (!failed_) current.sums.at(SumNumber::kStep).add_backup(value, nodes_[index].member);
+  }
+  step_on();
+}
+
 // The report that this member's part of the round is done.
 void Reduction::send_losses(Slot& current) {
   if (std::exchange(current.said, true)) return;
-  const MetricsBody all{0, current.audits[shape_.self].size()};
-  broadcast(frame_with(all), current, current.metrics_bytes[shape_.self].bytes());
+  const MetricsBody all{0, current.reports.audits()[shape_.self].size()};
+  broadcast(frame_with(all), current, current.reports.own_losses());
 }
 
-std::size_t Reduction::index_of(NodeId node) const {
-  const auto found = node_indices_.find(node);
-  return found == node_indices_.end() ? nodes_.size() : found->second;
-}
-
-// Where the node of this frame of losses lies, if its sender may add it; nodes_.size() if not.
-std::size_t Reduction::node_of(const Frame& frame) const {
-  const std::size_t index = index_of(MetricsBody::from(frame).tree_node);
-  const bool may = index < nodes_.size() && (shape_.backup_workers || nodes_[index].member == frame.from);
-  return may ? index : nodes_.size();
-}
-
-// A frame of another view, of a dead incarnation or of a round that cannot be changes nothing.
-bool Reduction::belongs(const Frame& frame) const {
-  return !failed_ && (frame.view == shape_.view || canary("old-view")) &&
-         frame.from < shape_.members.size() && frame.from != shape_.self &&
-         frame.incarnation == shape_.members[frame.from].incarnation &&
-         (frame.round == round_ || frame.round == round_ + 1);
+// New states of shards go to the buddy, if there are any after this round.
+void Reduction::give_copies(Slot& current) {
+  const bool made = current.reports.own_header().kind == RoundKind::train && current.presence.weight != 0;
+  current.copies.give(made, current.presence.shards,
+                      [&](std::uint32_t to, const Frame& frame, std::span<const std::byte> piece) {
+                        send(to, frame, piece, current);
+                        return !failed_;
+                      });
 }
 
 // The frame with its sender as a place in the list of members. Copied before it is changed: a copy after a
-// narrow write waits until all writes before it have left this core.
+// narrow write waits until all writes before it have left this core. Nothing, if it is of another view, of a
+// dead incarnation or of a round that cannot be: it changes nothing.
 std::optional<Frame> Reduction::of_member(const Frame& received) const {
-  const auto member = members_.find(received.from);
-  if (member == members_.end()) return std::nullopt;
+  const auto found = members_.find(received.from);
+  if (failed_ || found == members_.end() || found->second == shape_.self) return std::nullopt;
+  const bool belongs = (received.view == shape_.view || canary("old-view")) &&
+                       received.incarnation == shape_.members[found->second].incarnation &&
+                       (received.round == round_ || received.round == round_ + 1);
+  if (!belongs) return std::nullopt;
   std::optional<Frame> frame(received);
-  frame->from = member->second;
-  if (!belongs(*frame)) frame.reset();
+  frame->from = found->second;
   return frame;
-}
-
-std::string Reduction::member_name(std::uint32_t member) const {
-  return "replica " + std::to_string(shape_.members[member].peer);
 }
 
 bool Reduction::arrived_in_place(const Frame& received, std::span<const std::byte> payload,
@@ -233,11 +223,11 @@ bool Reduction::arrived_in_place(const Frame& received, std::span<const std::byt
   return true;
 }
 
+// What is under way runs out. Whoever calls it says why.
+
 void Reduction::close() {
   failed_ = true;
-  for (Slot& slot : slots_) {
-    for (TreeSum* const sum : slot.sums) sum->close();
-  }
+  for (Slot& slot : slots_) slot.sums.close();
 }
 
 std::span<std::byte> Reduction::place(const Frame& received) try {
@@ -245,27 +235,18 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
   if (!known) return {};
   const Frame& frame = *known;
   Slot& target = slot(frame.round);
-  const auto& member = shape_.members[frame.from];
-  const std::size_t shards = member.end - member.begin;
+  const bool crowded = staging_.taken() >= slots_.size() * plans_.staged_max();
   switch (frame.kind) {
     case FrameKind::header:
-      if (frame.bytes > encoded_header_bytes(shards) + kCheckBytes) return {};
-      target.header_bytes[frame.from].resize(frame.bytes);
-      return target.header_bytes[frame.from];
     case FrameKind::metrics:
-      if (MetricsBody::from(frame).tree_node != 0) return place_backup(target, frame);
-      if (frame.bytes > shards * sizeof(ShardMetrics) + kAuditReportsMax * sizeof(AuditReport) + kCheckBytes)
-        return {};
-      return target.metrics_bytes[frame.from].place(frame.bytes);
+      return target.reports.place(frame);
     case FrameKind::contribution:
-      if (staging_.taken() >= staged_max()) return {};  // more than anybody sends who follows the protocol
-      return sum_of(frame).place(frame);
+      return crowded ? std::span<std::byte>() : sum_of(frame).place(frame);
+    case FrameKind::carried:
+      return opened_ && frame.round == round_ ? target.copies.place(frame) : std::span<std::byte>();
     case FrameKind::result:
     case FrameKind::reduced:
-    case FrameKind::carried:
-      if (!opened_ || frame.round != round_) return {};
-      if (frame.kind == FrameKind::carried) return place_copy(target, frame);
-      if (Payloads::sparse(frame) && staging_.taken() >= staged_max()) return {};
+      if (!opened_ || frame.round != round_ || (crowded && Payloads::sparse(frame))) return {};
       return sum_of(frame).place(frame);
     default:
       return {};
@@ -276,7 +257,10 @@ std::span<std::byte> Reduction::place(const Frame& received) try {
 }
 
 void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try {
-  if (received.kind == FrameKind::metrics && !payload.empty()) metrics_ended(received, payload.data());
+  if (received.kind == FrameKind::metrics && !payload.empty()) {
+    const auto from = members_.find(received.from);
+    if (from != members_.end()) slot(received.round).reports.ended(from->second, received, payload.data());
+  }
   const auto known = of_member(received);
   if (!known) {  // of a round that is over: a second answer for what has come already
     const bool staged = received.kind == FrameKind::contribution ||
@@ -288,41 +272,77 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
   Slot& target = slot(frame.round);
   switch (frame.kind) {
     case FrameKind::header:
-      if (!header_arrived(target, frame, payload)) return;
-      break;
     case FrameKind::metrics:
-      if (!metrics_arrived(target, frame, payload)) return;
+      if (!take(target.reports.arrived(frame, payload), frame.from)) return;
       break;
-    case FrameKind::carried: {
-      const Inside inside(inside_);
-      if (!payload.empty()) copy_arrived(target, frame);
+    case FrameKind::carried:
+      if (!payload.empty()) take_copy(target, frame);
       break;
-    }
-    case FrameKind::kept: {
-      const Inside inside(inside_);
-      const bool right =
-          frame.round == round_ && (shape_.copies ? copy_kept(target, frame) : target.sum->kept(frame));
-      if (right) break;
-      return blame(frame.from, "an answer that it keeps what it was not given");
-    }
+    case FrameKind::kept:
+      if (!take_kept(target, frame)) return;
+      break;
     case FrameKind::contribution:
     case FrameKind::reduced:
-    case FrameKind::result: {
-      bool good = true;
-      {
-        const Inside inside(inside_);
-        good = sum_of(frame).arrived(frame, payload);
-      }
-      if (!good) return blame(frame.from, "sums that cannot be");
-      if (frame.kind == FrameKind::result) measure_hidden(target);
+    case FrameKind::result:
+      if (!take_elements(target, frame, payload)) return;
       break;
-    }
     default:
       return;
   }
   step_on();
 } catch (const Error& error) {
   fail_here(error.what());
+}
+
+// Each of these: whether the round may go on from here.
+bool Reduction::take(const RoundReports::News& news, std::uint32_t from) {
+  switch (news.what) {
+    case RoundReports::News::What::none:
+      return false;
+    case RoundReports::News::What::damaged:
+      blame(from, news.text);
+      return false;
+    case RoundReports::News::What::diverged:
+      fail(news.text);
+      return false;
+    case RoundReports::News::What::of_member:
+      last_reporter_ = from;
+      last_report_at_ = now();
+      return true;
+    case RoundReports::News::What::of_backup_worker:
+      return true;
+  }
+  return false;
+}
+
+void Reduction::take_copy(Slot& target, const Frame& frame) {
+  const Inside inside(inside_);
+  if (const auto shard = target.copies.arrived(frame, target.reports.own_header().step))
+    send(frame.from, frame_with(KeptShardBody{*shard}), {}, target);
+}
+
+bool Reduction::take_kept(Slot& target, const Frame& frame) {
+  const Inside inside(inside_);
+  const bool right = frame.round == round_ && (shape_.copies ? target.copies.kept(frame)
+                                                             : target.sums.at(SumNumber::kStep).kept(frame));
+  if (!right) blame(frame.from, "an answer that it keeps what it was not given");
+  return right;
+}
+
+bool Reduction::take_elements(Slot& target, const Frame& frame, std::span<std::byte> payload) {
+  bool good = true;
+  {
+    const Inside inside(inside_);
+    good = sum_of(frame).arrived(frame, payload);
+  }
+  if (!good) blame(frame.from, "sums that cannot be");
+  if (good && frame.kind == FrameKind::result) measure_hidden(target);
+  return good;
+}
+
+void Reduction::abandoned(const Frame& frame) {
+  if (frame.kind == FrameKind::carried && shape_.copies)
+    shape_.copies->abandoned(CarriedBody::from(frame).shard);
 }
 
 void Reduction::sent(PeerId to, SendToken token, bool ok) try {
@@ -342,6 +362,15 @@ void Reduction::sent(PeerId to, SendToken token, bool ok) try {
   fail_here(error.what());
 }
 
+// Damaged on its way, or by a member that does not keep to the protocol: the others may go on without it.
+void Reduction::blame(std::uint32_t member, const std::string& what) {
+  if (failed_) return;
+  const PeerId peer = peers_[member];
+  if (!hooks_.wrong) return fail("replica " + std::to_string(peer) + " sent " + what);
+  close();
+  hooks_.wrong(peer, "it sent " + what);
+}
+
 void Reduction::fail(const std::string& reason) {
   if (failed_) return;
   close();
@@ -352,21 +381,6 @@ void Reduction::fail_here(const std::string& reason) {
   if (failed_) return;
   close();
   (hooks_.broke ? hooks_.broke : hooks_.failed)(reason);
-}
-
-// Members that do not agree on where they are would add what does not belong together.
-std::string Reduction::disagreement(const Slot& current) const {
-  const RoundHeader& mine = *current.headers[shape_.self];
-  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    const RoundHeader& other = *current.headers[member];
-    if (other.kind != mine.kind || other.epoch != mine.epoch || other.step != mine.step ||
-        other.applied != mine.applied) {
-      return "diverged: " + member_name(member) + " is at epoch " + std::to_string(other.epoch) + " step " +
-             std::to_string(other.step) + ", " + member_name(shape_.self) + " at epoch " +
-             std::to_string(mine.epoch) + " step " + std::to_string(mine.step);
-    }
-  }
-  return {};
 }
 
 // Sends may complete within `send`, in the middle of a broadcast: the state is looked at again when that is
@@ -383,82 +397,50 @@ void Reduction::step_on() {
 
 // Does what the state allows; returns whether the round is over.
 bool Reduction::advance(Slot& current) {
-  if (current.headers_in < shape_.members.size()) return false;
-  const RoundKind kind = current.headers[shape_.self]->kind;
+  if (!current.reports.all_headers()) return false;
+  const RoundKind kind = current.reports.own_header().kind;
   if (!current.agreed && !agree(current)) return false;
   if (current.contributed && shape_.copies) {
     give_copies(current);
-    if (!copies_kept(current)) return false;
+    if (!current.copies.all_kept()) return false;
     send_losses(current);
   }
 
-  if (has_sums(kind) && current.any_present) {
+  if (has_sums(kind) && current.presence.any) {
     if (failed_ || !open_sum().complete()) return false;
   } else if (kind != RoundKind::evaluate) {
     return current.sends == 0;  // a greeting, a check, or the end of the epoch: the headers say it all
   }
-  return current.sends == 0 && reports_of_all(current) && audits_agree(current);
-}
-
-// All headers are in: whether they fit together is looked at once.
-bool Reduction::agree(Slot& current) {
-  if (const std::string why = disagreement(current); !why.empty()) {
-    fail(why);
-    return false;
-  }
-  if (!alike(current)) return false;
-  current.agreed = true;
-  hear_times(current);
-  current.any_present = std::any_of(current.headers.begin(), current.headers.end(), [](const auto& header) {
-    return std::any_of(header->shards.begin(), header->shards.end(),
-                       [](const ShardReport& w) { return w.present(); });
-  });
-  if (has_sums(current.headers[shape_.self]->kind) && current.any_present) settle(current);
-  return !failed_;
-}
-
-// It is known which leaves are present, what the divisor is, and which nodes will come.
-void Reduction::settle(Slot& current) {
-  present_.assign(shape_.shards, false);
-  weights_.assign(shape_.shards, 0.0);
-  for (const auto& header : current.headers) {
-    for (const ShardReport& report : header->shards) {
-      if (!report.present() || report.shard >= shape_.shards) continue;
-      present_[report.shard] = true;
-      weights_[report.shard] = report.weight;
-    }
-  }
-  for (const double weight : weights_)
-    current.weight += weight;  // in the order of shards, on every member alike
-  open_sum().settle(present_, current.weight);
+  return current.sends == 0 && current.reports.all_complete() &&
+         goes_on(unlike_gradients(current.reports.audits(), peers_, current.reports.own_header().step));
 }
 
 void Reduction::make_record(const Slot& current, RoundRecord& record) {
-  const RoundHeader& mine = *current.headers[shape_.self];
+  const RoundHeader& mine = current.reports.own_header();
   record.round = mine.round;
   record.kind = mine.kind;
   record.epoch = mine.epoch;
   record.step = mine.step;
   record.shards.reserve(shape_.shards);
   record.metrics.reserve(shape_.shards);
-  for (const auto& header : current.headers) {
+  for (const auto& header : current.reports.headers()) {
     record.shards.insert(record.shards.end(), header->shards.begin(), header->shards.end());
   }
   for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    append_metrics(current, member, record.metrics);
+    current.reports.append_metrics(member, record.metrics);
   }
   const auto by_shard = [](const auto& a, const auto& b) { return a.shard < b.shard; };
   std::sort(record.shards.begin(), record.shards.end(), by_shard);
   std::sort(record.metrics.begin(), record.metrics.end(), by_shard);
-  record.weight = current.weight;
+  record.weight = current.presence.weight;
   record.last_report_of = shape_.members[last_reporter_].peer;
   record.last_report_at = last_report_at_;
-  record.hidden = current.hidden;
+  record.hidden = current.hidden.total();
 
   std::uint64_t hash = mine.record_hash;
   hash = hash_words(hash, std::as_bytes(std::span(record.shards)));
   hash = hash_words(hash, std::as_bytes(std::span(record.metrics)));
-  record.hash = current.weight != 0 ? hash_result(hash) : hash;
+  record.hash = record.weight != 0 ? result_hash_.of(result_, hash) : hash;
 }
 
 std::chrono::nanoseconds Reduction::now() const {

@@ -1,7 +1,7 @@
 // The reduction of one view: a single-threaded state machine, driven by frames and by its own member's
 // messages.
 //
-// It exchanges the reports of a round (headers, losses), sees that they fit together, and makes the record.
+// It exchanges the reports of a round (round_reports.hpp), sees that they fit together, and makes the record.
 // The elements are moved by a TreeSum (tree_sum.hpp), along the trees of the algorithm that the view has.
 //
 // What a round needs before it is over: the headers of *all* members, then the metrics of all and every part
@@ -18,9 +18,13 @@
 #include <utility>
 #include <vector>
 
-#include "transport/collective/reduction/arrival_buffer.hpp"
-#include "transport/collective/reduction/tree_sum.hpp"
-#include "transport/collective/rounds/kept.hpp"
+#include "transport/collective/reduction/copy_exchange.hpp"
+#include "transport/collective/reduction/hidden_time.hpp"
+#include "transport/collective/reduction/member_nodes.hpp"
+#include "transport/collective/reduction/presence.hpp"
+#include "transport/collective/reduction/result_hash.hpp"
+#include "transport/collective/reduction/round_reports.hpp"
+#include "transport/collective/reduction/round_sums.hpp"
 #include "transport/collective/rounds/liveness.hpp"
 #include "transport/collective/rounds/round.hpp"
 #include "transport/collective/rounds/round_check.hpp"
@@ -110,39 +114,23 @@ class Reduction {
   std::size_t staging_bytes() const { return staging_.bytes(); }
 
  private:
-  struct Node {
-    NodeId node;
-    std::uint32_t member;
-  };
   // One of two rounds in flight.
   struct Slot {
-    std::vector<std::vector<std::byte>> header_bytes;      // by member; own: what is sent
-    std::vector<ArrivalBuffer> metrics_bytes;              // by member
-    std::vector<Kept<RoundHeader>> headers;                // by member
-    std::vector<Kept<std::vector<ShardMetrics>>> metrics;  // by member
-    std::vector<std::vector<AuditReport>> audits;          // by member
-    // From backup workers: by node; and the bytes, by node and sender.
-    std::vector<Kept<std::vector<ShardMetrics>>> backup_workers;
-    std::map<std::pair<std::size_t, std::uint32_t>, ArrivalBuffer> backup_bytes;
-    std::size_t headers_in = 0, metrics_in = 0;
+    explicit Slot(Reduction& owner);
+    Slot(const Slot&) = delete;  // its sums refer to it
+
+    RoundReports reports;
+    CopyExchange copies;
+    RoundSums sums;
+    Presence presence;                    // from the headers of all
+    HiddenTime hidden;                    // of what was offered early
     std::size_t sends = 0;                // in flight,
     std::vector<std::uint32_t> sends_to;  // by member
     bool contributed = false;
-    bool said = false;          // so, to all: the losses are sent
-    bool copies_given = false;  // the new states of own shards are sent
-    std::vector<bool> copied;   // by shard and piece: it is here, if this member backs the shard up
-    std::vector<bool> kept;     // by shard: the buddy has it
-    // Since when something that was offered early is under way, and for how long something has been.
-    std::optional<std::chrono::nanoseconds> under_way_since;
-    std::chrono::nanoseconds hidden{0};
+    bool said = false;    // so, to all: the losses are sent
+    bool agreed = false;  // the headers of all fit together
     std::vector<std::shared_ptr<const void>> keep;
     std::shared_ptr<const void> result_keep;
-    // From the headers of all:
-    bool agreed = false;       // they fit together
-    bool any_present = false;  // some shard has something to add
-    double weight = 0;
-    std::unique_ptr<TreeSum> sum, sketch, one_shot;  // null: there are none
-    std::vector<TreeSum*> sums;                      // those that there are
   };
 
   // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.
@@ -159,84 +147,44 @@ class Reduction {
 
   Slot& slot(std::uint64_t round) { return slots_[round % 2]; }
   const Slot& slot(std::uint64_t round) const { return slots_[round % 2]; }
-  std::size_t peers() const { return shape_.members.size() - 1; }
-  std::size_t staged_max() const;
-  std::size_t index_of(NodeId node) const;
-  std::size_t node_of(const Frame& frame) const;
   void check_own(const std::vector<NodeValue>& nodes) const;
-  std::span<std::byte> place_backup(Slot& slot, const Frame& frame);
-  void metrics_ended(const Frame& received, const std::byte* place);
-  bool backup_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
-  bool same_as_backup_workers(const Slot& slot, std::uint32_t member);
-  bool node_present(const Slot& slot, std::size_t index) const;
-  bool reports_in(const Slot& slot, std::uint32_t member) const;
-  bool reports_of_all(const Slot& slot) const;
-  void append_metrics(const Slot& slot, std::uint32_t member, std::vector<ShardMetrics>& to) const;
-
-  std::size_t copy_pieces() const;
-  bool backs_up(std::uint32_t member) const;
-  bool copies_follow(const Slot& slot) const;
-  bool copies_kept(const Slot& slot) const;
-  std::size_t piece_of(const CarriedBody& carried) const;
-  bool copy_kept(Slot& slot, const Frame& frame);
+  bool take(const RoundReports::News& news, std::uint32_t from);
+  void take_copy(Slot& slot, const Frame& frame);
+  bool take_kept(Slot& slot, const Frame& frame);
+  bool take_elements(Slot& slot, const Frame& frame, std::span<std::byte> payload);
   void give_copies(Slot& slot);
-  std::span<std::byte> place_copy(Slot& slot, const Frame& frame);
-  void copy_arrived(Slot& slot, const Frame& frame);
   void send_losses(Slot& slot);
 
   bool sketching() const;
-  std::uint32_t sum_number() const;
-  TreeSum& sum_at(const Slot& slot, std::uint32_t number) const;
   TreeSum& open_sum() const;
   TreeSum& sum_of(const Frame& frame);
-  void make_sums(Slot& slot);
-  std::unique_ptr<TreeSum> make_sum(const SumPlan& plan, VariantChoice& variants, Slot& slot);
-  void begin_sums(const RoundHeader& header);
-  void hear_times(const Slot& slot);
 
   void reset(Slot& slot);
   void broadcast(const Frame& frame, Slot& slot, std::span<const std::byte> payload);
   void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
             Staging::Hold hold = Staging::kNone);
-  std::string disagreement(const Slot& slot) const;
   bool agree(Slot& slot);
-  bool alike(const Slot& slot);
-  bool audits_agree(const Slot& slot);
   bool goes_on(const std::optional<Unlike>& found);
-  bool header_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
-  bool metrics_arrived(Slot& slot, const Frame& frame, std::span<const std::byte> payload);
-  bool take_reports(Slot& slot, std::uint32_t member, const Frame& frame, std::span<const std::byte> payload);
-  void heard_report_of(std::uint32_t member);
-  void settle(Slot& slot);
-  bool belongs(const Frame& frame) const;
   std::optional<Frame> of_member(const Frame& received) const;
-  std::string member_name(std::uint32_t member) const;
   bool sums_follow(const Slot& slot) const;
   std::chrono::nanoseconds now() const;
   void measure_hidden(Slot& slot);
   void step_on();
   bool advance(Slot& slot);
   void finish(Slot& slot);
-  std::uint64_t hash_result(std::uint64_t hash);
   void make_record(const Slot& slot, RoundRecord& record);
 
   ReductionShape shape_;
   Transport& transport_;
   Hooks hooks_;
-  unsigned height_;
-  SumPlan plan_;
-  std::optional<SumPlan> sketch_plan_, one_shot_plan_;
-  std::map<PeerId, std::uint32_t> members_;     // place of a peer in the list of members
-  std::vector<PeerId> peers_;                   // by member
-  std::map<NodeId, std::size_t> node_indices_;  // of nodes_
-  std::vector<std::size_t> first_node_;         // by member; its nodes lie one after the other
-  std::vector<Node> nodes_;                     // of all members; the own ones last
-  std::vector<bool> present_;                   // by shard, in the open round
-  std::vector<double> weights_;                 // likewise
+  std::map<PeerId, std::uint32_t> members_;  // place of a peer in the list of members
+  std::vector<PeerId> peers_;                // by member
+  MemberNodes nodes_;
+  SumPlans plans_;
   Staging staging_;
   VariantChoice variants_, sketch_variants_;
-  std::vector<float> hashed_;  // of a result that is not on the host
-  SharedTimes said_;           // in the headers of the round before, by the members of this host
+  SharedTimes said_;  // in the headers of the round before, by the members of this host
+  ResultHash result_hash_;
   std::array<Slot, 2> slots_;
   RoundRecordPool pool_;
   std::uint64_t round_ = 0;    // open, or the next to open

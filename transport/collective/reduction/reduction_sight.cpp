@@ -5,19 +5,9 @@
 
 namespace muster {
 
-namespace {
-
-bool has_samples(const RoundHeader& header) {
-  return std::any_of(header.shards.begin(), header.shards.end(),
-                     [](const ShardReport& report) { return report.present(); });
-}
-
-}  // namespace
-
 // Whether this round moves elements at all. Known when all headers are in.
 bool Reduction::sums_follow(const Slot& current) const {
-  return current.headers_in == shape_.members.size() && has_sums(current.headers[shape_.self]->kind) &&
-         current.any_present;
+  return current.reports.all_headers() && has_sums(current.reports.own_header().kind) && current.presence.any;
 }
 
 std::vector<PeerId> Reduction::others() const {
@@ -35,7 +25,7 @@ RoundSight Reduction::sight() const {
   sight.round = round_;
   sight.waiting_since = waits_since_.value_or(std::chrono::nanoseconds{0});
   if (!opened_) return sight;
-  const RoundHeader& mine = *current.headers[shape_.self];
+  const RoundHeader& mine = current.reports.own_header();
   sight.kind = mine.kind;
   sight.step = mine.step;
   sight.record = records_ + 1;
@@ -47,13 +37,14 @@ RoundSight Reduction::sight() const {
     if (member == shape_.self) continue;
     PeerSight peer;
     peer.peer = shape_.members[member].peer;
-    peer.header_in = current.headers[member].has_value();
-    peer.samples = peer.header_in && has_samples(*current.headers[member]);
+    const auto& header = current.reports.headers()[member];
+    peer.header_in = header.has_value();
+    peer.samples = peer.header_in && has_samples(*header);
     const bool headers_alone = mine.kind == RoundKind::greeting || mine.kind == RoundKind::check;
-    peer.metrics_in = headers_alone ? peer.header_in : reports_in(current, member);
+    peer.metrics_in = headers_alone ? peer.header_in : current.reports.complete(member);
     // Where shards have states, nobody is done before all have opened the round.
     peer.metrics_in = peer.metrics_in || (shape_.copies && peer.header_in && !current.agreed);
-    const bool keeps = member == buddy && current.copies_given && !copies_kept(current);
+    const bool keeps = member == buddy && !current.copies.all_kept();
     peer.sums_in = !sums_follow(current) || !current.agreed || (!open_sum().owes(member) && !keeps);
     peer.taken = current.sends_to[member] == 0;
     sight.peers.push_back(peer);

@@ -152,6 +152,22 @@ std::string Unlike::text() const {
   return said;
 }
 
+std::string disagreement(const std::vector<Kept<RoundHeader>>& headers, const std::vector<PeerId>& peers,
+                         std::uint32_t self) {
+  const RoundHeader& mine = *headers[self];
+  for (std::size_t member = 0; member < headers.size(); ++member) {
+    const RoundHeader& other = *headers[member];
+    if (other.kind != mine.kind || other.epoch != mine.epoch || other.step != mine.step ||
+        other.applied != mine.applied) {
+      return "diverged: replica " + std::to_string(peers[member]) + " is at epoch " +
+             std::to_string(other.epoch) + " step " + std::to_string(other.step) + ", replica " +
+             std::to_string(peers[self]) + " at epoch " + std::to_string(mine.epoch) + " step " +
+             std::to_string(mine.step);
+    }
+  }
+  return {};
+}
+
 std::optional<Unlike> unlike_headers(const std::vector<Kept<RoundHeader>>& headers,
                                      const std::vector<PeerId>& peers) {
   const auto same_record = [&](const auto& header) {

@@ -35,6 +35,11 @@ struct Unlike {
   std::string text() const;
 };
 
+/// Which member is not where `self` is (kind, epoch, step), so that their sums do not belong together; empty:
+/// all are. `headers` and `peers` by member; all headers are in.
+std::string disagreement(const std::vector<Kept<RoundHeader>>& headers, const std::vector<PeerId>& peers,
+                         std::uint32_t self);
+
 /// What differs, first of all in their records; nothing if all are alike, or cannot be compared. `headers`
 /// and `peers` by member; all headers are in.
 std::optional<Unlike> unlike_headers(const std::vector<Kept<RoundHeader>>& headers,
