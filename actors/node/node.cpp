@@ -4,6 +4,7 @@
 #include <map>
 
 #include "actors/data_plane/reducer.hpp"
+#include "actors/data_plane/transfer_in.hpp"
 #include "actors/events/event.hpp"
 #include "actors/loading/loader.hpp"
 #include "actors/loading/shard.hpp"
@@ -23,6 +24,7 @@
 #include "muster/error.hpp"
 #include "muster/job_file.hpp"
 #include "muster/mistake.hpp"
+#include "transport/frames/loading_bodies.hpp"
 
 namespace muster {
 
@@ -135,16 +137,7 @@ Engine::Hooks NodeState::hooks() const {
     }
   };
   hooks.transferred = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
-    TransferIn in{frame.view, frame.from, 0,
-                  frame.kind, 0,          std::make_shared<const std::vector<std::byte>>(std::move(payload))};
-    if (comes_in_pieces(frame.kind)) {
-      const auto piece = PieceBody::from(frame);
-      in.number = piece.number;
-      in.waiting = piece.waiting;
-    } else {
-      in.number = RecordsBody::from(frame).records;
-    }
-    caf::anon_send(board->actors.reducer, std::move(in));
+    caf::anon_send(board->actors.reducer, transfer_in(frame, std::move(payload)));
   };
   hooks.gave = [board = board_, donor = setup_.name](PeerId newcomer, const Given& given) {
     caf::anon_send(board->node, Raised{state_transferred(donor, name_of(newcomer), given)});
