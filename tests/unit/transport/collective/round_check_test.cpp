@@ -24,6 +24,26 @@ Headers headers(const std::vector<WeightsHash>& weights) {
   return all;
 }
 
+TEST(RoundCheck, MembersAtOnePlaceDoNotDisagree) {
+  EXPECT_EQ(disagreement(headers({{3, 1, 8}, {3, 1, 6}, {}}), kPeers, 0), "")
+      << "their bits are another matter";
+}
+
+TEST(RoundCheck, SaysWhichMemberIsNotWhereThisOneIs) {
+  const auto moved = [](auto change) {
+    Headers all = headers({{}, {}, {}});
+    RoundHeader other = *all[2];
+    change(other);
+    all[2] = other;
+    return disagreement(all, kPeers, 1);
+  };
+  EXPECT_EQ(moved([](RoundHeader& other) { other.epoch = 2, other.step = 5; }),
+            "diverged: replica 9 is at epoch 2 step 5, replica 7 at epoch 0 step 0");
+  EXPECT_NE(moved([](RoundHeader& other) { other.step = 1; }), "");
+  EXPECT_NE(moved([](RoundHeader& other) { other.applied = 1; }), "");
+  EXPECT_NE(moved([](RoundHeader& other) { other.kind = RoundKind::evaluate; }), "");
+}
+
 TEST(RoundCheck, AlikeWeightsAreNothingToTell) {
   EXPECT_FALSE(unlike_headers(headers({{3, 1, 8}, {3, 1, 8}, {3, 1, 8}}), kPeers));
 }
