@@ -94,7 +94,7 @@ void BenchReplicaState::on(const RoundDone& message) {
 }
 
 void BenchReplicaState::reduce() {
-  auto& result = setup_.trainer->gradient;
+  auto& result = setup_.trainer->gradient.host();
   self_->send(reducer_, Open{assignment_.view.number, header(RoundKind::train), result.data(), result.size(),
                              setup_.trainer});
   self_->send(reducer_, Contribute{assignment_.view.number, round_, nodes_, {}, setup_.trainer});
@@ -107,7 +107,7 @@ void BenchReplicaState::check() {
   const bool last = iteration_ + 1 == options_.warm_up + options_.iterations;
   setup_.compute->submit(
       [trainer = setup_.trainer, me = replica_actor(self_), iteration = iteration_, ranks, flip, last] {
-        auto& values = trainer->gradient;
+        auto& values = trainer->gradient.host();
         if (flip && !values.empty()) {
           float& victim = values[values.size() / 2];
           victim = std::bit_cast<float>(std::bit_cast<std::uint32_t>(victim) ^ 1u);
