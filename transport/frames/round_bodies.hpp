@@ -32,7 +32,7 @@ struct MetricsBody {
 
 /// Which elements a payload brings. Part of the bodies below.
 struct Elements {
-  std::uint32_t sum = 0;  ///< which of a round's sums (collective/sums/reduction_shape.hpp)
+  std::uint32_t sum = 0;  ///< which of a round's sums (collective/reduction/round_sums.hpp)
   std::uint64_t first = 0;
   /// How many a sparse payload has (collective/sums/sparse.hpp); 0: it is dense, and its size says it.
   std::uint64_t sparse = 0;

@@ -224,7 +224,6 @@ bool Reduction::arrived_in_place(const Frame& received, std::span<const std::byt
 }
 
 // What is under way runs out. Whoever calls it says why.
-
 void Reduction::close() {
   failed_ = true;
   for (Slot& slot : slots_) slot.sums.close();

@@ -119,9 +119,11 @@ class Reduction {
     explicit Slot(Reduction& owner);
     Slot(const Slot&) = delete;  // its sums refer to it
 
+    std::vector<std::shared_ptr<const void>> keep;
+    std::shared_ptr<const void> result_keep;
     RoundReports reports;
     CopyExchange copies;
-    RoundSums sums;
+    RoundSums sums;                       // goes before what it adds up
     Presence presence;                    // from the headers of all
     HiddenTime hidden;                    // of what was offered early
     std::size_t sends = 0;                // in flight,
@@ -129,8 +131,6 @@ class Reduction {
     bool contributed = false;
     bool said = false;    // so, to all: the losses are sent
     bool agreed = false;  // the headers of all fit together
-    std::vector<std::shared_ptr<const void>> keep;
-    std::shared_ptr<const void> result_keep;
   };
 
   // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.

@@ -8,13 +8,13 @@ namespace {
 using namespace std::chrono_literals;
 using Told = RunEnd::Told;
 
-constexpr RunEnd::Time kStart{1h};
+constexpr RunEnd::Time kRunEndStart{1h};
 
 TEST(RunEnd, ARunThatIsToldToEndDoesSo) {
   RunEnd end;
   EXPECT_EQ(end.told_to_end("SIGTERM", false), Told::first);
   EXPECT_FALSE(end.decided());
-  end.decide(kStart);
+  end.decide(kRunEndStart);
   EXPECT_TRUE(end.decided());
   EXPECT_EQ(end.told_to_end("SIGTERM", false), Told::known);
 }
@@ -22,19 +22,19 @@ TEST(RunEnd, ARunThatIsToldToEndDoesSo) {
 TEST(RunEnd, ARunThatKeepsItsStateHasATimeForThat) {
   RunEnd end;
   EXPECT_FALSE(end.keeps_state());
-  EXPECT_FALSE(end.keeping_is_over(kStart));
-  end.keep_state("failed", "a reason", kStart + 10s);
+  EXPECT_FALSE(end.keeping_is_over(kRunEndStart));
+  end.keep_state("failed", "a reason", kRunEndStart + 10s);
   EXPECT_TRUE(end.keeps_state());
   EXPECT_EQ(end.outcome(), "failed");
-  EXPECT_FALSE(end.keeping_is_over(kStart + 9s));
-  EXPECT_TRUE(end.keeping_is_over(kStart + 10s));
+  EXPECT_FALSE(end.keeping_is_over(kRunEndStart + 9s));
+  EXPECT_TRUE(end.keeping_is_over(kRunEndStart + 10s));
   end.add_reason("; more");
   EXPECT_EQ(end.reason(), "a reason; more");
 }
 
 TEST(RunEnd, WhoIsToldAgainWhileItFailsSaysSoBeforeItEndsWithoutState) {
   RunEnd end;
-  end.keep_state("failed", "a reason", kStart + 10s);
+  end.keep_state("failed", "a reason", kRunEndStart + 10s);
   EXPECT_EQ(end.told_to_end("SIGTERM", true), Told::known) << "who asks waits for the checkpoint";
   EXPECT_EQ(end.told_to_end("SIGTERM", false), Told::notice);
   EXPECT_EQ(end.told_to_end("SIGTERM", false), Told::second);
@@ -44,14 +44,14 @@ TEST(RunEnd, WhoIsToldAgainWhileItFailsSaysSoBeforeItEndsWithoutState) {
 TEST(RunEnd, WhoIsToldTwiceWhileItIsInterruptedEndsWithoutState) {
   RunEnd end;
   ASSERT_EQ(end.told_to_end("SIGTERM", false), Told::first);
-  end.keep_state("interrupted", "SIGTERM", kStart + 10s);
+  end.keep_state("interrupted", "SIGTERM", kRunEndStart + 10s);
   end.was_told();
   EXPECT_EQ(end.told_to_end("SIGTERM", false), Told::second);
 }
 
 TEST(RunEnd, ASignalThatNodesHadFirstTellsTheReason) {
   RunEnd end;
-  end.keep_state("interrupted", "every replica was asked to leave", kStart + 10s);
+  end.keep_state("interrupted", "every replica was asked to leave", kRunEndStart + 10s);
   EXPECT_EQ(end.told_to_end("SIGTERM", false), Told::known);
   EXPECT_EQ(end.reason(), "SIGTERM");
   EXPECT_EQ(end.told_to_end("SIGTERM", false), Told::second);
@@ -59,14 +59,14 @@ TEST(RunEnd, ASignalThatNodesHadFirstTellsTheReason) {
 
 TEST(RunEnd, TimeInWhichNobodyCouldWriteDoesNotCount) {
   RunEnd end;
-  end.stood_still(1s, kStart, 10s);
+  end.stood_still(1s, kRunEndStart, 10s);
   EXPECT_FALSE(end.keeps_state());
-  end.keep_state("failed", "a reason", kStart + 10s);
-  end.stood_still(5s, kStart + 7s, 10s);
-  EXPECT_FALSE(end.keeping_is_over(kStart + 14s));
-  EXPECT_TRUE(end.keeping_is_over(kStart + 15s));
-  end.stood_still(1h, kStart + 14s, 10s);
-  EXPECT_TRUE(end.keeping_is_over(kStart + 24s)) << "there is never more than the grace";
+  end.keep_state("failed", "a reason", kRunEndStart + 10s);
+  end.stood_still(5s, kRunEndStart + 7s, 10s);
+  EXPECT_FALSE(end.keeping_is_over(kRunEndStart + 14s));
+  EXPECT_TRUE(end.keeping_is_over(kRunEndStart + 15s));
+  end.stood_still(1h, kRunEndStart + 14s, 10s);
+  EXPECT_TRUE(end.keeping_is_over(kRunEndStart + 24s)) << "there is never more than the grace";
 }
 
 TEST(RunEnd, WhatTheDiskSaidOfTheLastCheckpointIsKnown) {
@@ -80,10 +80,10 @@ TEST(RunEnd, WhatTheDiskSaidOfTheLastCheckpointIsKnown) {
 
 TEST(RunEnd, NodesHaveAWhileToLetGo) {
   RunEnd end;
-  EXPECT_FALSE(end.parting_is_over(kStart));
-  end.decide(kStart);
-  EXPECT_FALSE(end.parting_is_over(kStart + 1999ms));
-  EXPECT_TRUE(end.parting_is_over(kStart + 2s));
+  EXPECT_FALSE(end.parting_is_over(kRunEndStart));
+  end.decide(kRunEndStart);
+  EXPECT_FALSE(end.parting_is_over(kRunEndStart + 1999ms));
+  EXPECT_TRUE(end.parting_is_over(kRunEndStart + 2s));
 }
 
 TEST(RunEnd, IsFinishedOnce) {

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr TrainingRate::Time kStart{1h};
+constexpr TrainingRate::Time kTrainingRateStart{1h};
 
 Progress progress(std::uint64_t step, std::uint64_t samples) {
   Progress progress;
@@ -20,28 +20,28 @@ TEST(TrainingRate, IsThatBetweenTheFirstReportAndTheLast) {
   TrainingRate rate;
   EXPECT_EQ(rate.last(), nullptr);
   EXPECT_EQ(rate.now(), 0);
-  rate.heard(progress(1, 100), kStart);
+  rate.heard(progress(1, 100), kTrainingRateStart);
   EXPECT_EQ(rate.now(), 0) << "one report says nothing of the time";
-  rate.heard(progress(5, 500), kStart + 2s);
+  rate.heard(progress(5, 500), kTrainingRateStart + 2s);
   EXPECT_EQ(rate.now(), 200);
   ASSERT_NE(rate.last(), nullptr);
   EXPECT_EQ(rate.last()->step, 5u);
-  rate.heard(progress(1, 50), kStart + 3s);
+  rate.heard(progress(1, 50), kTrainingRateStart + 3s);
   EXPECT_EQ(rate.now(), 0) << "the run went back behind the first report";
 }
 
 TEST(TrainingRate, ARunThatHasNotTrainedHasNone) {
   TrainingRate rate;
   EXPECT_FALSE(rate.sum_up(0, 0, 0));
-  rate.begin(kStart);
-  rate.end_at_latest(kStart);
+  rate.begin(kTrainingRateStart);
+  rate.end_at_latest(kTrainingRateStart);
   EXPECT_FALSE(rate.sum_up(0, 0, 0));
 }
 
 TEST(TrainingRate, EvaluationIsNoTraining) {
   TrainingRate rate;
-  rate.begin(kStart);
-  rate.end(kStart + 10s);
+  rate.begin(kTrainingRateStart);
+  rate.end(kTrainingRateStart + 10s);
   const auto summary = rate.sum_up(800, 0, 2);
   ASSERT_TRUE(summary);
   EXPECT_EQ(summary->seconds, 8);
@@ -53,18 +53,18 @@ TEST(TrainingRate, EvaluationIsNoTraining) {
 
 TEST(TrainingRate, SamplesOfTheCheckpointDoNotCount) {
   TrainingRate rate;
-  rate.begin(kStart);
-  rate.end(kStart + 10s);
+  rate.begin(kTrainingRateStart);
+  rate.end(kTrainingRateStart + 10s);
   EXPECT_EQ(rate.sum_up(800, 300, 0)->samples_per_second, 50);
   EXPECT_EQ(rate.sum_up(200, 300, 0)->samples_per_second, 0) << "the run went back behind it";
 }
 
 TEST(TrainingRate, ARestartedCoordinatorKnowsWhatItHasHeard) {
   TrainingRate rate;
-  rate.begin(kStart);
+  rate.begin(kTrainingRateStart);
   rate.restarted();
-  rate.heard(progress(7, 700), kStart + 6s);
-  rate.end(kStart + 10s);
+  rate.heard(progress(7, 700), kTrainingRateStart + 6s);
+  rate.end(kTrainingRateStart + 10s);
   const auto summary = rate.sum_up(900, 0, 0);
   ASSERT_TRUE(summary);
   EXPECT_EQ(summary->seconds, 4);
@@ -74,17 +74,17 @@ TEST(TrainingRate, ARestartedCoordinatorKnowsWhatItHasHeard) {
 TEST(TrainingRate, ARestartedCoordinatorThatHeardNothingCountsFromItsStart) {
   TrainingRate rate;
   rate.restarted();
-  rate.begin(kStart);
-  rate.end(kStart + 10s);
+  rate.begin(kTrainingRateStart);
+  rate.end(kTrainingRateStart + 10s);
   EXPECT_EQ(rate.sum_up(100, 0, 0)->seconds, 10);
 }
 
 TEST(TrainingRate, EndsWithTheLastReplicaThatIsDone) {
   TrainingRate rate;
-  rate.begin(kStart);
-  rate.end(kStart + 1s);
-  rate.end(kStart + 2s);
-  rate.end_at_latest(kStart + 3s);
+  rate.begin(kTrainingRateStart);
+  rate.end(kTrainingRateStart + 1s);
+  rate.end(kTrainingRateStart + 2s);
+  rate.end_at_latest(kTrainingRateStart + 3s);
   EXPECT_EQ(rate.sum_up(100, 0, 0)->seconds, 2);
 }
 

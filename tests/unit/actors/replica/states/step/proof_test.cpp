@@ -32,19 +32,19 @@ RoundRecord step(std::uint64_t number, const std::vector<std::uint32_t>& shards)
   return record;
 }
 
-using Slots = std::set<std::uint32_t>;
+using SlotSet = std::set<std::uint32_t>;
 
 TEST(Proof, AMemberIsProvenOnceItsGradientWasCompared) {
   Proof proof;
   proof.enter(view_of({1, 2}), kSelf);
   EXPECT_FALSE(proof.own());
-  EXPECT_EQ(proof.to_compare(5), (Slots{1, 2}));
+  EXPECT_EQ(proof.to_compare(5), (SlotSet{1, 2}));
   const std::vector<Audit> audits{{1, 0, {10}}, {2, 0, {20}}};
   proof.count(step(5, {20}), audits);
-  EXPECT_EQ(proof.to_compare(6), (Slots{1})) << "shard 10 had no samples";
+  EXPECT_EQ(proof.to_compare(6), (SlotSet{1})) << "shard 10 had no samples";
   EXPECT_FALSE(proof.own());
   proof.count(step(6, {10, 20}), audits);
-  EXPECT_EQ(proof.to_compare(7), Slots{});
+  EXPECT_EQ(proof.to_compare(7), SlotSet{});
   EXPECT_TRUE(proof.own());
   proof.forget_own();
   EXPECT_FALSE(proof.own());
@@ -54,7 +54,7 @@ TEST(Proof, AMemberThatCannotBeComparedIsAsGoodAsTheOthers) {
   Proof proof;
   proof.enter(view_of({1, 2}), kSelf);
   proof.count(step(5, {10, 20}), {{2, 0, {}}});
-  EXPECT_EQ(proof.to_compare(6), Slots{});
+  EXPECT_EQ(proof.to_compare(6), SlotSet{});
   EXPECT_TRUE(proof.own());
 }
 
