@@ -3,6 +3,7 @@
 
 #include "tests/unit/transport/transport_world.hpp"
 #include "transport/collective/engine.hpp"
+#include "transport/frames/raw_words.hpp"
 
 namespace {
 
@@ -257,6 +258,40 @@ TEST(Engine, AFormerMemberMayBeFedTwiceInOneView) {
   pair.install_alone(2);
   pair.install_alone(2);
   EXPECT_EQ(pair.replica.engine->reduction(), nullptr);
+}
+
+// The type of a body is read of a frame of its kind alone: whatever a member says, the process goes on.
+TEST(Engine, NoFrameOfAMemberEndsTheProcess) {
+  Pair pair;
+  pair.install();
+  muster::testing::RecordingSink sink;
+  const auto ghost = pair.network.attach("ghost");
+  ghost->set_sink(&sink);
+  ghost->connect(kReplica, pair.replica.transport->address());
+  const std::vector<std::byte> garbage(64, std::byte{0x7f});
+  const RawWords odd{~std::uint64_t{0}, ~std::uint32_t{0}, ~std::uint32_t{0}, ~std::uint64_t{0}};
+  SendToken token = 0;
+  for (std::uint16_t kind = 0; kind <= 20; ++kind) {
+    for (const RawWords& words : {RawWords{}, RawWords{1, 1, 1, 1}, RawWords{0, 2, 3, 64}, odd}) {
+      for (const std::uint32_t bytes : {0u, 64u}) {
+        Frame frame;
+        frame.kind = static_cast<FrameKind>(kind);
+        frame.from = kLoader;
+        frame.view = 1;
+        frame.incarnation = 11;
+        frame.round = 1;
+        words.put_into(frame);
+        frame.bytes = bytes;
+        ghost->send(kReplica, frame, std::span(garbage).first(bytes), token++);
+      }
+    }
+  }
+  pair.run();
+  const std::size_t before = pair.replica.batches.size();
+  EXPECT_GT(before, 0u) << "frames of the ghost do arrive as the loader's";
+  pair.loader.engine->send_loading(kReplica, batch_frame(3, 1), pattern(1, 100));
+  pair.run();
+  EXPECT_EQ(pair.replica.batches.size(), before + 1);
 }
 
 TEST(Engine, ViewsOnlyGrow) {

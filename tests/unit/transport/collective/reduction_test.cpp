@@ -347,47 +347,6 @@ TEST(Reduction, EndsWithTheReasonWhereItsUnitFails) {
   EXPECT_GT(failed, 80u);
 }
 
-// Frames of every kind from a sender that is not what it says: of another view, of a dead incarnation, of a
-// member that is not there.
-void send_forgeries(Transport& ghost, std::size_t members, const std::vector<std::byte>& garbage,
-                    SendToken& token) {
-  for (PeerId to = 0; to < members; ++to) {
-    for (std::uint16_t kind = 1; kind <= 6; ++kind) {
-      for (int lie = 0; lie < 3; ++lie) {
-        Frame frame;
-        frame.kind = static_cast<FrameKind>(kind);
-        frame.from = lie == 2 ? 77 : static_cast<std::uint32_t>((to + 1) % members);
-        frame.view = lie == 0 ? ReductionWorld::kView - 1 : ReductionWorld::kView;
-        frame.incarnation = lie == 1 ? 5 : 1000 + frame.from;
-        frame.round = 1;
-        RawWords{0, 1, 0, 0}.put_into(frame);  // for some kinds a tree node, for some a shard
-        frame.bytes = kind == 6 ? 0 : garbage.size();
-        ghost.send(to, frame, std::span(garbage).first(frame.bytes), token++);
-      }
-    }
-  }
-}
-
-TEST(Reduction, FramesOfOldViewsAndDeadIncarnationsChangeNothing) {
-  const ReductionWorldShape shape = even_shape(3, 5, 48);
-  RandomValues random(51);
-  ReductionWorld world(shape, random_rounds(30, shape, random), 51);
-  muster::testing::RecordingSink sink;
-  const auto ghost = world.network().attach("ghost");
-  ghost->set_sink(&sink);
-  const std::vector<std::byte> garbage(64, std::byte{0x7f});
-  SendToken token = 0;
-  for (PeerId i = 0; i < 3; ++i) ghost->connect(i, world.members()[i].transport->address());
-  world.install_all();
-  for (int burst = 0; burst < 100; ++burst) {
-    world.queue().after(burst * 100us, [&] { send_forgeries(*ghost, 3, garbage, token); });
-  }
-  ASSERT_TRUE(world.run());
-  ASSERT_TRUE(world.complete());
-  world.expect_all_right();
-  for (const auto& member : world.members()) EXPECT_EQ(member.foreign, 0u) << member.name;
-}
-
 TEST(Reduction, MemberThatVanishesIsNoticedByAllOthersOnce) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const ReductionWorldShape shape = even_shape(4, 7, 300);
