@@ -101,7 +101,8 @@ class CoordinatorState {
  private:
   static constexpr std::chrono::milliseconds kTick{50};
   static constexpr int kTicksOfSlack = 4;
-  static constexpr std::uint64_t kAllSteps = std::numeric_limits<std::uint64_t>::max();  // before it
+  static constexpr std::uint64_t kAllSteps =
+      std::numeric_limits<std::uint64_t>::max();  // of last_before: any
   using Time = caf::actor_clock::time_point;
 
   std::chrono::nanoseconds elapsed() const;

@@ -151,7 +151,7 @@ void CoordinatorState::note_beginning(bool nodes_may_live) {
   } catch (const Error& error) {
     if (!nodes_may_live || term_.taken_over()) throw;
     journal_refused(View{}, error.what());
-    gathering_.begin_anew(false);
+    gathering_.try_to_begin_anew(true);
   }
 }
 
@@ -284,7 +284,8 @@ void CoordinatorState::some_were_here() {
 }
 
 void CoordinatorState::try_to_begin_anew() {
-  gathering_.begin_anew(begin_anew() || term_.taken_over());
+  const bool done = begin_anew() || term_.taken_over();
+  gathering_.try_to_begin_anew(!done);
 }
 
 // The journal may be older than what members hold: it was restored from a copy.
@@ -324,7 +325,7 @@ void CoordinatorState::go_on_with(const View& view) {
       make_event("notice", {{"text", "replicas of this run live, and hold more than its journal says (view " +
                                          std::to_string(view_.number) + "): it goes on with their view " +
                                          std::to_string(view.number)}}));
-  gathering_.begin_anew(true);
+  gathering_.try_to_begin_anew(false);
   suspects_.forget();  // what the journal said of is an older view
   checkpoints_->forget_reports();
   verdicts_.goes_on();

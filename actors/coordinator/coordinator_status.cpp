@@ -63,7 +63,7 @@ RunStatus CoordinatorState::status() const {
   if (const Progress* last = training_.last()) {
     status.epoch = last->epoch;
     status.loss = last->loss;
-    if (status.state == kTraining) status.samples_per_second = training_.now();
+    if (status.state == kTraining) status.samples_per_second = training_.rate();
   }
   status.checkpoint = checkpoints_->last().path;
   status.checkpoint_step = checkpoints_->last().step;

@@ -30,7 +30,7 @@ void ReplicaState::stop_before(Event event) {
 // The last record was not applied, and nothing in it has been counted.
 void ReplicaState::take_back() {
   position_->take_back();
-  last_.take_back();
+  last_.forget();
   if (!std::exchange(keeps_soon_, false)) feed_.drop_newest();
   phase_.record_applied();
 }

@@ -140,6 +140,7 @@ void ReplicaState::on(const Observing& message) {
   if (canary("caught-up-early"))
     self_->send(setup_.node, CaughtUp{{}, message.view.number, message.view.records, message.donor});
   assignment_ = Assignment{};
+  batches_.enter(0, 0);
   assignment_.view = message.view;
   reducer_ = caf::actor_cast<reducer_actor>(message.reducer);
   feed_.drop_records();

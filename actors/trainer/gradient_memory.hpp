@@ -1,5 +1,6 @@
 // Where the sums of a replica's steps come, and their mean: a vector on the host that others may write to,
-// and, on a GPU, one that lies there. For the compute thread alone, unless it says otherwise.
+// and, on a GPU, one that lies there. For one thread at a time: the compute thread in a step; the replica
+// between two steps and between two views, while the compute thread has nothing to do with it.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +29,13 @@ class GradientMemory {
   bool sums_on_gpus() const { return on_gpus_; }
 
   /// On the host: the reduced mean of the step; with a sharded optimizer the state after it. The data plane
-  /// writes to it, and the replica may read it, between two steps.
+  /// writes to it in a round, and a replica that is given a record behind it.
   Floats& host() { return host_; }
   const Floats& host() const { return host_; }
   /// On the GPU: where the mean is copied to be applied, or comes by itself.
   DeviceFloats& gpu() { return gpu_; }
   const DeviceFloats& gpu() const { return gpu_; }
-  /// Where results of a view come. Any thread.
+  /// Where results of a view come.
   float* result(bool on_gpus) { return on_gpus ? gpu_.data() : host_.data(); }
 
   /// Another place for results: a transfer that was abandoned may still write to the one before. Throws Error

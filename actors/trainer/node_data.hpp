@@ -1,5 +1,5 @@
-// The data of a node: opened when it is asked for, and let go of where loaders read it. For the loading
-// thread alone.
+// The data of a node: opened when it is asked for, and let go of where loaders read it. For one thread at a
+// time: that which prepares the node, then the loading thread.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// A view that is made and not in the journal yet, for the journal's disk refuses it; or that is made anew
-// when the folder of checkpoints can be read. Pure. For one thread at a time.
+// What is decided and not done yet, for a disk refuses it: a view, or the end of a first one that is void,
+// that the journal lacks; or a view that is made anew when the folder of checkpoints can be read, or when
+// replicas look into it again. Pure. For one thread at a time.
 #pragma once
 
 #include <chrono>

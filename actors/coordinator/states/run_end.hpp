@@ -30,7 +30,7 @@ class RunEnd {
   enum class Told {
     known,   ///< nothing follows
     first,   ///< the run is to end
-    second,  ///< it keeps its state because it was told so: it ends without
+    second,  ///< it was told so before, and still keeps its state: it ends without
     notice,  ///< it keeps its state for another reason
   };
   /// The run is told to end. `waits`: by one who waits for a checkpoint.

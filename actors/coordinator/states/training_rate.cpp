@@ -22,7 +22,7 @@ void TrainingRate::end_at_latest(Time now) {
   if (to_ == Time{}) to_ = now;
 }
 
-double TrainingRate::now() const {
+double TrainingRate::rate() const {
   if (!heard_) return 0;
   const double seconds = seconds_of(heard_->to - heard_->from);
   if (seconds <= 0 || heard_->last.samples <= heard_->samples_before) return 0;

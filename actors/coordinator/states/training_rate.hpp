@@ -28,7 +28,7 @@ class TrainingRate {
   /// The last report; null: none.
   const Progress* last() const { return heard_ ? &heard_->last : nullptr; }
   /// In samples a second, between the first report and the last; 0: not known.
-  double now() const;
+  double rate() const;
 
   struct Summary {
     double seconds = 0;             ///< without evaluation

@@ -23,7 +23,7 @@ enum class NextActivity {
 class ReplicaPhase {
  public:
   /// A view is to begin; its members greet each other.
-  void enter() { phase_ = phase_ == Phase::running ? Phase::begun : Phase::entering; }
+  void enter() { phase_ = is_halted() ? Phase::entering : Phase::begun; }
   /// The view is in force. False: a record is being applied, and the view begins behind it.
   [[nodiscard]] bool begin() {
     phase_ = updating_ ? (is_entering() ? Phase::begun : Phase::running) : Phase::running;

@@ -52,7 +52,7 @@ class KnownCheckpoints {
   std::optional<ListedCheckpoint> last_before(std::uint64_t step) const;
   /// The same, if it is of this run.
   std::optional<ListedCheckpoint> last_of_run_before(std::uint64_t step) const;
-  /// The same, or what members reported, if that is newer: the coordinator may not be able to read it.
+  /// As last_before, or what members reported, if that is newer: the coordinator may not be able to read it.
   std::optional<Checkpointed> good_before(std::uint64_t step) const;
 
   // --- what members report

@@ -37,16 +37,16 @@ class Gathering {
 
   // --- the first view is void
 
-  /// All join anew. `noted`: the journal says so; else it is tried again.
-  void begin_anew(bool noted) { anew_ = !noted; }
-  bool begins_anew() const { return anew_; }
+  /// All are to join anew, once the journal says so: it is tried until it does, or until that is void.
+  void try_to_begin_anew(bool again) { again_ = again; }
+  bool tries_to_begin_anew() const { return again_; }
 
  private:
   std::chrono::milliseconds tick_;
   std::int64_t unknown_ticks_ = 0;
   std::optional<int> free_ticks_;
   bool said_ = false;
-  bool anew_ = false;
+  bool again_ = false;
 };
 
 }  // namespace muster

@@ -26,7 +26,6 @@ class PhaseTimers {
   std::chrono::milliseconds pass(Wait wait) { return ++ticks(wait) * tick_; }
   /// One more tick, if `counts`. True: it has been as long as this.
   bool is_over(Wait wait, std::chrono::nanoseconds patience, bool counts = true);
-  std::chrono::milliseconds tick() const { return tick_; }
 
  private:
   int& ticks(Wait wait) { return ticks_[static_cast<std::size_t>(wait)]; }

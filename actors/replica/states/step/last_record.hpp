@@ -19,12 +19,7 @@ class LastRecord {
     mean_ = mean;
     whole_ = mean != MeanIs::in_sums;
   }
-  /// It is not held after all.
-  void take_back() {
-    record_.reset();
-    whole_ = false;
-  }
-  /// Another state is in place. What lies in the mean's place stays as it is.
+  /// It is not held after all, or another state is in place.
   void forget() { record_.reset(); }
   /// A later round writes into the mean's place.
   void mean_is_overwritten() { whole_ = false; }

@@ -30,7 +30,7 @@ class StepTimes {
   void evaluated(Time now);
   /// A round that has no record: its sums are a step's first ones, or it compared weights.
   void reduced(const RoundRecord& round, Time now);
-  /// A round with a record. `given`: the record came from a member that had it, so nothing was reduced here.
+  /// A round with a record. `given`: to a newcomer outside the view, which has reduced nothing.
   void recorded(const RoundRecord& record, Time now, bool given);
   void weighed(Time now) { phases_.update_s += lap(now); }
   /// The step is applied. Whether its progress is to be told: some time after the last one, or where `asked`.

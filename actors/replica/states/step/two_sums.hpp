@@ -13,11 +13,11 @@ namespace muster {
 
 class TwoSums {
  public:
-  /// A step begins. `two`: it has a first sum; else all of this is empty.
+  /// A step begins. `two`: it has a first sum; else there is nothing to say with a second.
   void begin(bool two, const std::vector<ShardReport>& shards) {
     first_ = two;
     metrics_.clear();
-    if (two) shards_ = shards;
+    shards_ = two ? shards : std::vector<ShardReport>{};
   }
   /// Whether the first sums are under way.
   bool in_first() const { return first_; }

@@ -198,5 +198,44 @@ TEST(NextView, FromWhichStepAReplicaIsAlone) {
   EXPECT_EQ(complete_view(alone, facts).replicas[0].alone_from, 5u) << "since then";
 }
 
+// Who reads a checkpoint was given nothing by another member.
+TEST(NextView, ReplicasThatReadACheckpointHoldWhatNobodyGaveThem) {
+  View view = proposed();
+  view.source.view = 0;
+  view.replicas[0].holds_of = {1};
+  ViewFacts facts;
+  EXPECT_EQ(complete_view(view, facts).replicas[0].holds_of, (std::set<std::uint32_t>{1}));
+  facts.in_parts = true;
+  EXPECT_TRUE(complete_view(view, facts).replicas[0].holds_of.empty());
+  facts.in_parts = false;
+  view.back = true;
+  EXPECT_TRUE(complete_view(view, facts).replicas[0].holds_of.empty());
+}
+
+TEST(NextView, GoesBackAgainThoughNoGoodCheckpointIsLeft) {
+  View view = proposed();
+  ViewStartFacts facts;
+  facts.suspects = true;
+  facts.took = 3;
+  EXPECT_EQ(decide_start(view, before(true), facts), ViewStart::again);
+  EXPECT_EQ(view.source.checkpoint, "of the view before");
+  EXPECT_TRUE(view.back);
+}
+
+TEST(NextView, LostPartsAreGivenUpBeforeItGoesBackAgain) {
+  View view = proposed();
+  ViewStartFacts facts;
+  facts.parts_lost = true;
+  facts.last = checkpoint("last", 10);
+  facts.took = 3;
+  EXPECT_EQ(decide_start(view, before(true), facts), ViewStart::again);
+  EXPECT_EQ(view.source.checkpoint, "of the view before");
+  facts.suspects = true;
+  view = proposed();
+  EXPECT_EQ(decide_start(view, before(), facts), ViewStart::keeps_suspects);
+  EXPECT_EQ(view.source.checkpoint, "last") << "it may be wrong, and is all that there is";
+  EXPECT_FALSE(view.back);
+}
+
 }  // namespace
 }  // namespace muster

@@ -19,15 +19,15 @@ Progress progress(std::uint64_t step, std::uint64_t samples) {
 TEST(TrainingRate, IsThatBetweenTheFirstReportAndTheLast) {
   TrainingRate rate;
   EXPECT_EQ(rate.last(), nullptr);
-  EXPECT_EQ(rate.now(), 0);
+  EXPECT_EQ(rate.rate(), 0);
   rate.heard(progress(1, 100), kTrainingRateStart);
-  EXPECT_EQ(rate.now(), 0) << "one report says nothing of the time";
+  EXPECT_EQ(rate.rate(), 0) << "one report says nothing of the time";
   rate.heard(progress(5, 500), kTrainingRateStart + 2s);
-  EXPECT_EQ(rate.now(), 200);
+  EXPECT_EQ(rate.rate(), 200);
   ASSERT_NE(rate.last(), nullptr);
   EXPECT_EQ(rate.last()->step, 5u);
   rate.heard(progress(1, 50), kTrainingRateStart + 3s);
-  EXPECT_EQ(rate.now(), 0) << "the run went back behind the first report";
+  EXPECT_EQ(rate.rate(), 0) << "the run went back behind the first report";
 }
 
 TEST(TrainingRate, ARunThatHasNotTrainedHasNone) {

@@ -70,6 +70,28 @@ TEST(ReplicaPhase, OneThatObservesEntersNoView) {
   EXPECT_EQ(phase.next(facts), NextActivity::catch_up);
 }
 
+TEST(ReplicaPhase, AViewThatFollowsOneThatWasNotClosedIsEnteredWithoutAHalt) {
+  ReplicaPhase phase = running();
+  phase.enter();
+  EXPECT_FALSE(phase.is_halted());
+  EXPECT_TRUE(phase.is_entering());
+  EXPECT_EQ(phase.next(dealt()), NextActivity::go_on);
+  phase.enter();
+  EXPECT_EQ(phase.next(dealt()), NextActivity::go_on) << "and once more";
+  phase.observe();
+  EXPECT_FALSE(phase.is_halted());
+  EXPECT_FALSE(phase.is_entering());
+}
+
+TEST(ReplicaPhase, ABeginningThatIsToldTwiceWaitsForTheRecordAllTheSame) {
+  ReplicaPhase phase = running();
+  phase.record_taken();
+  EXPECT_FALSE(phase.begin());
+  EXPECT_FALSE(phase.is_entering());
+  phase.record_applied();
+  EXPECT_EQ(phase.next(dealt()), NextActivity::train);
+}
+
 TEST(ReplicaPhase, WhoIsBehindCatchesUpInAViewOnly) {
   ReplicaPhase phase = running();
   ReplicaPhase::Facts facts = dealt();

@@ -54,11 +54,11 @@ TEST(Gathering, ThatTooFewAreHereIsSaidOnceForEachFreePlace) {
 
 TEST(Gathering, AVoidViewIsVoidUntilTheJournalSaysSo) {
   Gathering gathering(50ms);
-  EXPECT_FALSE(gathering.begins_anew());
-  gathering.begin_anew(false);
-  EXPECT_TRUE(gathering.begins_anew());
-  gathering.begin_anew(true);
-  EXPECT_FALSE(gathering.begins_anew());
+  EXPECT_FALSE(gathering.tries_to_begin_anew());
+  gathering.try_to_begin_anew(true);
+  EXPECT_TRUE(gathering.tries_to_begin_anew());
+  gathering.try_to_begin_anew(false);
+  EXPECT_FALSE(gathering.tries_to_begin_anew());
 }
 
 }  // namespace

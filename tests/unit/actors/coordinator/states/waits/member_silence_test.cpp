@@ -24,6 +24,13 @@ TEST(MemberSilence, LastsUntilMembersAreHeard) {
   EXPECT_FALSE(silence.lasts());
 }
 
+TEST(MemberSilence, BeginsAnewWhereAllAreSilentAfterMostWere) {
+  MemberSilence silence;
+  EXPECT_EQ(silence.see(Sight::majority_silent, kMemberSilenceStart), Change::begins);
+  EXPECT_EQ(silence.see(Sight::all_silent, kMemberSilenceStart + 2s), Change::begins);
+  EXPECT_EQ(silence.lasted(kMemberSilenceStart + 3s), 1s);
+}
+
 TEST(MemberSilence, IsForgottenWhenTheRunGoesOnWithout) {
   MemberSilence silence;
   silence.see(Sight::all_silent, kMemberSilenceStart);

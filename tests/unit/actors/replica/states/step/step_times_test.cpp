@@ -97,6 +97,19 @@ TEST(StepTimes, ProgressIsToldEvery200MillisecondsOrWhereItIsAsked) {
   EXPECT_TRUE(times.updated(10s + 302ms, false)) << "another view";
 }
 
+TEST(StepTimes, TellsForWhomItWaited) {
+  StepTimes times;
+  times.begin(1s);
+  times.computed(3s, false);  // and hands in its part
+  RoundRecord record;
+  record.last_report_of = 2;
+  record.last_report_at = 7s;
+  times.recorded(record, 9s, false);
+  const PhaseTimes phases = times.phases();
+  EXPECT_DOUBLE_EQ(phases.wait_for_peers_s, 4) << "from its own part to the last report";
+  EXPECT_EQ(phases.waited_most_for, 2);
+}
+
 TEST(StepTimes, TrafficAddsUp) {
   StepTimes times;
   RoundRecord record;

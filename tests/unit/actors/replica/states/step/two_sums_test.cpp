@@ -44,7 +44,10 @@ TEST(TwoSums, AStepBeginsWithoutTheLossesOfTheOneBefore) {
 
 TEST(TwoSums, AStepOfOneSumHasNoFirst) {
   TwoSums sums;
+  sums.begin(true, {report_of(3, 8)});
+  sums.first_computed({metrics_of(3, 1.5)});
   sums.begin(false, {report_of(3, 8)});
+  EXPECT_TRUE(sums.metrics().empty());
   EXPECT_FALSE(sums.in_first());
   EXPECT_FALSE(sums.any_present());
 }
