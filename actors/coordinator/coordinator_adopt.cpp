@@ -222,7 +222,7 @@ void CoordinatorState::on(const Adopt& message) {
   if (unknown_view) {
     try_to_begin_anew();
     timers_.restart(PhaseTimers::Wait::returns);  // it is back
-    if (gathering_.begins_anew() || term_.taken_over()) return;
+    if (gathering_.tries_to_begin_anew() || term_.taken_over()) return;
   } else if (!learn_from(message)) {
     return;
   }

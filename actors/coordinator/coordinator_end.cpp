@@ -166,7 +166,7 @@ bool CoordinatorState::is_outdated(const View& view) const {
 void CoordinatorState::note_again() {
   using Due = PendingView::Due;
   const bool returns = term_.journal_is_behind();  // nobody is back before the journal says so
-  switch (pending_.due({phase_ == CoordinatorPhase::noting, returns, gathering_.begins_anew()},
+  switch (pending_.due({phase_ == CoordinatorPhase::noting, returns, gathering_.tries_to_begin_anew()},
                        self_->clock().now())) {
     case Due::nothing:  // where the run begins anew see begin_with_those_here
       return;
@@ -190,7 +190,7 @@ void CoordinatorState::give_up_journal() {
     return fail(reason +
                 "; replicas that live keep their state, and go on with this job's coordinator if it "
                 "is started again within cluster.orphan_after");
-  if (gathering_.begins_anew() || !keep_state("failed", reason)) fail(reason);  // nobody has a state yet
+  if (gathering_.tries_to_begin_anew() || !keep_state("failed", reason)) fail(reason);  // nobody has a state yet
 }
 
 }  // namespace muster

@@ -99,7 +99,7 @@ bool CoordinatorState::refuse_unlike() {
 
 // Of those who are ready. Others come to it as newcomers: one of them may hang while it prepares.
 void CoordinatorState::form() {
-  if (phase_ != CoordinatorPhase::forming || unknown_members_may_come() || gathering_.begins_anew() ||
+  if (phase_ != CoordinatorPhase::forming || unknown_members_may_come() || gathering_.tries_to_begin_anew() ||
       refuse_unlike())
     return;
   gathering_.none_is_free();
@@ -145,9 +145,9 @@ void CoordinatorState::wait_no_longer() {
 
 // Whether the time is over in which its place could be taken, and in which those who are here could be ready.
 bool CoordinatorState::begin_with_those_here() {
-  if (gathering_.begins_anew()) try_to_begin_anew();
+  if (gathering_.tries_to_begin_anew()) try_to_begin_anew();
   if (gathering_.wait_ends()) wait_no_longer();
-  if (!gathering_.has_free_place() || phase_ != CoordinatorPhase::forming || gathering_.begins_anew())
+  if (!gathering_.has_free_place() || phase_ != CoordinatorPhase::forming || gathering_.tries_to_begin_anew())
     return false;
   // Nobody could take a place, or what is sent may go nowhere.
   if (gathering_.waits_for_unknown_members() || membership_->none_alive() || silence_.lasts()) return false;

@@ -79,7 +79,7 @@ void CoordinatorState::on(const Leaving& message) {
     self_->send(actors_.at(message.name), Stop{true, message.reason});
   } else if (phase_ == CoordinatorPhase::running || phase_ == CoordinatorPhase::paused) {
     close_view();
-  } else if (phase_ == CoordinatorPhase::noting && !gathering_.begins_anew() && membership_->all_leave() &&
+  } else if (phase_ == CoordinatorPhase::noting && !gathering_.tries_to_begin_anew() && membership_->all_leave() &&
              !canary("leavers-wait-for-journal")) {
     next_view();  // the last one needs no journal
   }
@@ -100,7 +100,7 @@ void CoordinatorState::close_view() {
     // Many may be lost at once; those who still wait for one of them are told of all together.
     self_->delayed_send(self_, kCloseAgain, Tick{true});
   }
-  if (!gathering_.begins_anew() && membership_->all(NodeStage::closed))
+  if (!gathering_.tries_to_begin_anew() && membership_->all(NodeStage::closed))
     next_view();  // nobody is left to wait for
 }
 
@@ -112,7 +112,7 @@ void CoordinatorState::ask_to_close() {
 }
 
 void CoordinatorState::on(const Closed& message) {
-  if (end_.decided() || phase_ != CoordinatorPhase::closing || gathering_.begins_anew() ||
+  if (end_.decided() || phase_ != CoordinatorPhase::closing || gathering_.tries_to_begin_anew() ||
       !membership_->alive(message.name) || message.view != membership_->view_of(message.name))
     return;
   membership_->closed(message);
@@ -263,7 +263,7 @@ void CoordinatorState::on(const Installed& message) {
   if (end_.decided()) return;
   if (membership_->alive(message.name) && membership_->is_fed(message.name, message.view))
     return newcomer_ready(message.name);
-  if (message.view != view_.number || phase_ != CoordinatorPhase::installing || gathering_.begins_anew())
+  if (message.view != view_.number || phase_ != CoordinatorPhase::installing || gathering_.tries_to_begin_anew())
     return;
   membership_->installed(message.name);
   if (membership_->all(NodeStage::installed)) set_out();

@@ -81,7 +81,7 @@ bool CoordinatorState::judge() {
   if (phase_ == CoordinatorPhase::adopting && judge_returns()) return true;
   if (judge_going_back(true)) return true;
   const bool owed = !watch_->in_doubt(elapsed()) &&
-                    !gathering_.begins_anew();  // of a view that is void nobody owes anything
+                    !gathering_.tries_to_begin_anew();  // of a view that is void nobody owes anything
   if (owed && (judge_closing() || judge_installing() || judge_loaders() || judge_hanging())) return true;
   return follow(judgement);
 }
