@@ -33,6 +33,7 @@ struct Pair {
       hooks.round_done = [](std::shared_ptr<const RoundRecord>) {};
       hooks.reduction_failed = [](const std::string&) {};
       hooks.closed = [](std::uint32_t, bool, bool) {};
+      hooks.transferred = [](const Frame&, std::vector<std::byte>) {};
       hooks.batch = [side](const Frame& frame, std::vector<std::byte> payload) {
         side->batches.emplace_back(frame, std::move(payload));
       };
