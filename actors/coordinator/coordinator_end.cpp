@@ -190,7 +190,8 @@ void CoordinatorState::give_up_journal() {
     return fail(reason +
                 "; replicas that live keep their state, and go on with this job's coordinator if it "
                 "is started again within cluster.orphan_after");
-  if (gathering_.tries_to_begin_anew() || !keep_state("failed", reason)) fail(reason);  // nobody has a state yet
+  if (gathering_.tries_to_begin_anew() || !keep_state("failed", reason))
+    fail(reason);  // nobody has a state yet
 }
 
 }  // namespace muster
