@@ -79,8 +79,8 @@ void CoordinatorState::on(const Leaving& message) {
     self_->send(actors_.at(message.name), Stop{true, message.reason});
   } else if (phase_ == CoordinatorPhase::running || phase_ == CoordinatorPhase::paused) {
     close_view();
-  } else if (phase_ == CoordinatorPhase::noting && !gathering_.tries_to_begin_anew() && membership_->all_leave() &&
-             !canary("leavers-wait-for-journal")) {
+  } else if (phase_ == CoordinatorPhase::noting && !gathering_.tries_to_begin_anew() &&
+             membership_->all_leave() && !canary("leavers-wait-for-journal")) {
     next_view();  // the last one needs no journal
   }
 }
@@ -263,7 +263,8 @@ void CoordinatorState::on(const Installed& message) {
   if (end_.decided()) return;
   if (membership_->alive(message.name) && membership_->is_fed(message.name, message.view))
     return newcomer_ready(message.name);
-  if (message.view != view_.number || phase_ != CoordinatorPhase::installing || gathering_.tries_to_begin_anew())
+  if (message.view != view_.number || phase_ != CoordinatorPhase::installing ||
+      gathering_.tries_to_begin_anew())
     return;
   membership_->installed(message.name);
   if (membership_->all(NodeStage::installed)) set_out();
