@@ -11,6 +11,7 @@
 #include "actors/coordinator/coordinator.hpp"
 #include "muster/run.hpp"
 #include "tests/support/faulty_disk.hpp"
+#include "tests/support/tiny_checkpoint.hpp"
 
 namespace muster {
 namespace {
@@ -32,15 +33,6 @@ struct OneJournal final : Journal {
   bool taken = false, full = false, fails_late = false;
 };
 
-CheckpointIdentity identity() {
-  CheckpointIdentity identity;
-  identity.job = "tiny";
-  identity.job_hash = kJobHash;
-  identity.shards = 2;
-  identity.layout.add_parameter("weight", {4});
-  return identity;
-}
-
 Snapshot snapshot_at(std::uint64_t step) {
   Snapshot snapshot;
   snapshot.history = 1;
@@ -60,7 +52,7 @@ caf::behavior hears_all(caf::event_based_actor* self, int* stops) {
 // Started again with a journal that suspects all steps from 50 on; two members of its view have come back.
 class EndOfACoordinator : public ::testing::Test {
  protected:
-  EndOfACoordinator() : store_(disk_, identity()) {
+  EndOfACoordinator() : store_(disk_, testing::tiny_identity(kJobHash)) {
     View view;
     view.number = 3;
     view.term = 1;

@@ -6,6 +6,7 @@
 
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "tests/support/faulty_disk.hpp"
+#include "tests/support/tiny_checkpoint.hpp"
 
 namespace muster {
 namespace {
@@ -29,15 +30,6 @@ struct RemoteDisk : FaultyDisk {
   std::string unreadable;
 };
 
-CheckpointIdentity identity() {
-  CheckpointIdentity identity;
-  identity.job = "tiny";
-  identity.job_hash = kJobHash;
-  identity.shards = 2;
-  identity.layout.add_parameter("weight", {4});
-  return identity;
-}
-
 Job job_keeping(std::uint32_t keep) {
   Job job;
   job.name = "tiny";
@@ -59,7 +51,7 @@ PartSource source(const std::string& manifest, std::uint64_t step) {
 
 class KnownCheckpointsTest : public ::testing::Test {
  protected:
-  KnownCheckpointsTest() : store_(disk_, identity()) { verdicts_.begin(kRun + 1); }
+  KnownCheckpointsTest() : store_(disk_, testing::tiny_identity(kJobHash)) { verdicts_.begin(kRun + 1); }
 
   // Returns its manifest.
   std::string save(std::uint64_t step, std::uint64_t history = kRun + 1) {
