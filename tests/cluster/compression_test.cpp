@@ -24,7 +24,7 @@ std::string job_of(const std::string& compression, const std::string& checkpoint
   return text;
 }
 
-class Compression : public testing::TestWithParam<std::string> {
+class Compression : public ::testing::TestWithParam<std::string> {
  protected:
   static std::string job(const std::string& checkpoint_every = {}, const std::string& folder = {}) {
     return job_of(GetParam(), checkpoint_every, folder);
@@ -123,7 +123,7 @@ TEST_P(Compression, ACheckpointHasTheStatesOfAllShardsForAnyNumberOfReplicas) {
   EXPECT_EQ(third.report["weights_sha256"], undisturbed().report["weights_sha256"]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Compression, testing::Values(kTopK, kPowerSgd),
+INSTANTIATE_TEST_SUITE_P(Of, Compression, ::testing::Values(kTopK, kPowerSgd),
                          [](const auto& of) { return of.param == kTopK ? "TopK" : "PowerSgd"; });
 
 }  // namespace

@@ -402,6 +402,30 @@ TEST(House, TestsWaitForConditionsAndNotForTime) {
   }
 }
 
+// GoogleTest's own names inside `testing`. Tests have a `muster::testing` of their own, so that a bare
+// `testing::` names one or the other by what the file happens to include.
+bool has_bare_name_of_gtest(const std::string& line) {
+  static const std::regex kBare(
+      "(^|[^:A-Za-z_])testing::(internal|Test|UnitTest|Values|Combine|InitGoogle|Range|Bool|Assertion)");
+  return std::regex_search(line, kBare);
+}
+
+TEST(House, TestsNameGoogleTestFromTheTop) {
+  for (const auto& file : files_below({"tests"}, is_cpp)) {
+    if (file.filename() == "house_test.cpp") continue;
+    for (const std::string& line : lines_of(file)) {
+      EXPECT_FALSE(has_bare_name_of_gtest(line)) << shown(file) << ": " << line << "\nwrite ::testing";
+    }
+  }
+}
+
+TEST(House, BareNamesOfGoogleTestAreFound) {
+  EXPECT_TRUE(has_bare_name_of_gtest("  testing::internal::CaptureStderr();"));
+  EXPECT_TRUE(has_bare_name_of_gtest("class OnDevice : public testing::TestWithParam<int> {"));
+  EXPECT_FALSE(has_bare_name_of_gtest("class OnDevice : public ::testing::Test {"));
+  EXPECT_FALSE(has_bare_name_of_gtest("store_(disk_, testing::tiny_identity(kJobHash))"));
+}
+
 // `rules/watch/straggling` in a page about the internals is a file or a folder, and so is `base/canary.hpp`.
 TEST(House, PagesAboutInternalsNameWhatThereIs) {
   static const std::regex kName(R"(`([a-z_0-9]+(/[a-z_0-9]+)+)(/|\.[ch]pp)?`)");

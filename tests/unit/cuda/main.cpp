@@ -13,7 +13,7 @@ constexpr int kSkipped = 77;  // as in tests/CMakeLists.txt
 }  // namespace
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   try {
     muster::make_compute_device("cuda:0");
   } catch (const muster::Error& error) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kCount = 20011;
 
-class ClippingOn : public testing::TestWithParam<std::string> {
+class ClippingOn : public ::testing::TestWithParam<std::string> {
  protected:
   const std::shared_ptr<ComputeDevice> device_ = make_compute_device(GetParam());
   const DeviceFloats gradient_{device_, kCount}, clipped_{device_, kCount};
@@ -73,7 +73,7 @@ TEST_P(ClippingOn, TakesTheMemoryThatItSays) {
   EXPECT_LE(taken, Clipping::bytes(kCount) + 2 * 256);  // arrays begin at multiples of it
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ClippingOn, testing::ValuesIn(devices_here()),
+INSTANTIATE_TEST_SUITE_P(All, ClippingOn, ::testing::ValuesIn(devices_here()),
                          [](const auto& each) { return each.param.substr(0, each.param.find(':')); });
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string plain_name(std::string name) {
   return name;
 }
 
-class Elements : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+class Elements : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   const std::shared_ptr<ComputeDevice> device_ = make_compute_device(std::get<0>(GetParam()));
   const Operation& operation_ = *std::ranges::find(operations(), std::get<1>(GetParam()), &Operation::name);
@@ -58,13 +58,13 @@ std::vector<std::string> names_of_operations() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Elements,
-                         testing::Combine(testing::ValuesIn(devices_here()),
-                                          testing::ValuesIn(names_of_operations())),
+                         ::testing::Combine(::testing::ValuesIn(devices_here()),
+                                            ::testing::ValuesIn(names_of_operations())),
                          [](const auto& each) {
                            return plain_name(std::get<0>(each.param)) + "_" + std::get<1>(each.param);
                          });
 
-class OnDevice : public testing::TestWithParam<std::string> {
+class OnDevice : public ::testing::TestWithParam<std::string> {
  protected:
   const std::shared_ptr<ComputeDevice> device_ = make_compute_device(GetParam());
 
@@ -265,7 +265,7 @@ TEST_P(OnDevice, RecordedWorkIsDoneAtEachReplay) {
   EXPECT_EQ(out<float>(sum.span()), (Floats{31, 51, 71}));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OnDevice, testing::ValuesIn(devices_here()),
+INSTANTIATE_TEST_SUITE_P(All, OnDevice, ::testing::ValuesIn(devices_here()),
                          [](const auto& each) { return plain_name(each.param); });
 
 TEST(ComputeDeviceDeathTest, OtherSizesAreABug) {

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class HostMemoryOf : public testing::Test {
+class HostMemoryOf : public ::testing::Test {
  protected:
   HostMemoryOf() {
     std::string pattern = (fs::temp_directory_path() / "muster-memory-XXXXXX").string();

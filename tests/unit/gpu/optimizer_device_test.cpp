@@ -56,7 +56,7 @@ Words words_of(const Floats& values) {
   return words;
 }
 
-class OptimizerOn : public testing::TestWithParam<std::tuple<std::string, Kind>> {
+class OptimizerOn : public ::testing::TestWithParam<std::tuple<std::string, Kind>> {
  protected:
   const std::shared_ptr<ComputeDevice> device_ = make_compute_device(std::get<0>(GetParam()));
   const Kind kind_ = std::get<1>(GetParam());
@@ -161,7 +161,7 @@ TEST_P(OptimizerOn, StateCanBeTakenOutAndPutIn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OptimizerOn,
-                         testing::Combine(testing::ValuesIn(devices_here()), testing::ValuesIn(kKinds)),
+                         ::testing::Combine(::testing::ValuesIn(devices_here()), ::testing::ValuesIn(kKinds)),
                          [](const auto& each) {
                            const std::string& device = std::get<0>(each.param);
                            return device.substr(0, device.find(':')) + "_" + std::get<1>(each.param).name;

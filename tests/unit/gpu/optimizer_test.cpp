@@ -94,7 +94,7 @@ std::unique_ptr<Optimizer> adamw(std::size_t count) {
   return make_adam(options, constant(0.05), count);
 }
 
-class OptimizerBits : public testing::TestWithParam<Make> {};
+class OptimizerBits : public ::testing::TestWithParam<Make> {};
 
 TEST_P(OptimizerBits, DoNotDependOnWhereTheVectorIsCut) {
   constexpr std::size_t kCount = 1003;
@@ -135,7 +135,7 @@ TEST_P(OptimizerBits, WhatIsForetoldIsWhatTheUpdateMakes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OptimizerBits, testing::Values(&nesterov, &adamw));
+INSTANTIATE_TEST_SUITE_P(All, OptimizerBits, ::testing::Values(&nesterov, &adamw));
 
 TEST(Optimizer, AdamFollowsTheTextbookInDouble) {
   constexpr std::size_t kCount = 64;

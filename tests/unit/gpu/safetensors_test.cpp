@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SafetensorsTest : public testing::Test {
+class SafetensorsTest : public ::testing::Test {
  protected:
   SafetensorsTest() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     folder_ = fs::temp_directory_path() /
               ("muster-" + std::string(test->name()) + "-" + std::to_string(::getpid()));
     fs::create_directories(folder_);

@@ -81,7 +81,7 @@ double largest_difference(const Layout& layout, std::span<const float> a, std::s
 }
 
 class TorchDevice : public OnDevices {};
-INSTANTIATE_TEST_SUITE_P(On, TorchDevice, testing::Values("cpu", "cuda:0"), device_name);
+INSTANTIATE_TEST_SUITE_P(On, TorchDevice, ::testing::Values("cpu", "cuda:0"), device_name);
 
 TEST_P(TorchDevice, WeightsBeginAsOnTheHost) {
   for (const Case& one : cases()) {
@@ -235,7 +235,7 @@ TEST(TorchLoss, IsTheSameOnADeviceAsOnTheHost) {
 
 #ifdef MUSTER_WITH_TORCH_CUDA
 class TorchGpu : public OnDevices {};
-INSTANTIATE_TEST_SUITE_P(On, TorchGpu, testing::Values("cuda:0"), device_name);
+INSTANTIATE_TEST_SUITE_P(On, TorchGpu, ::testing::Values("cuda:0"), device_name);
 
 TEST_P(TorchGpu, ComputesOnTheStreamThatItIsGiven) {
   const c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool(false, 0);

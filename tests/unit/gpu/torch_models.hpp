@@ -92,7 +92,7 @@ inline Grads grads_on(const std::string& device, Model& model, std::span<const f
 }
 
 /// Tests that run on the host, and on the first GPU where there is one that libtorch can use.
-class OnDevices : public testing::TestWithParam<std::string> {
+class OnDevices : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const DeviceInventory here = discover_devices();
@@ -101,7 +101,7 @@ class OnDevices : public testing::TestWithParam<std::string> {
   const std::string& device() const { return GetParam(); }
 };
 
-inline std::string device_name(const testing::TestParamInfo<std::string>& info) {
+inline std::string device_name(const ::testing::TestParamInfo<std::string>& info) {
   return info.param.starts_with("cuda") ? "Gpu" : "Host";
 }
 

@@ -81,13 +81,13 @@ TEST(EventFeed, OneThatThrowsIsCalledNoMore) {
   int told = 0;
   EventFeed feed([&](const Event&) { ++told == 1 ? throw std::runtime_error("the log is full") : void(); },
                  [&](const Progress&, const DataFacts&) { ++told; });
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   feed.push(numbered(0));
   feed.push(numbered(1));
   feed.push(Progress{}, DataFacts{});
   EXPECT_TRUE(feed.delivered_within(kLong));
   EXPECT_EQ(told, 1);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("is called no more: the log is full"),
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("is called no more: the log is full"),
             std::string::npos);
 }
 
