@@ -353,7 +353,7 @@ void compute_evaluation(TrainerState& trainer, const std::vector<Item>& items,
     trainer.progress->computes(item.shard);
     const Metrics metrics = at_shard(item.shard, [&] {
       const ProgressBoard::InCall call(*trainer.progress,
-                                       {ThreadCall::Kind::computes, item.shard, trainer.applied});
+                                       {ThreadCall::Kind::evaluates, item.shard, trainer.applied});
       trainer.model->check_batch(*item.batch);
       return trainer.model->evaluate(trainer.state.span(), *item.batch);
     });

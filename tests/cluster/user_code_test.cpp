@@ -267,6 +267,15 @@ TEST(UserCode, AHangOfAllReplicasIsNamedAndBounded) {
   }
 }
 
+TEST(UserCode, AHangInEvaluateIsNamedAndBounded) {
+  const Outcome outcome =
+      run_broken({"model.flaw=evaluate-hang-later", "data.test_samples=40", "cluster.give_up_after=3s"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {" has been evaluating shard ", " after step 7 for ",
+                             "no replica has done anything for cluster.straggler.stuck_after and"});
+  EXPECT_LT(outcome.seconds.count(), 30);
+}
+
 TEST(UserCode, TwoTensorsOfOneNameAreRefused) {
   expect_said({"model.flaw=two-names"}, {"two tensors have the name 'w'"});
 }

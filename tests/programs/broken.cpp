@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "muster/command_line.hpp"
 #include "tests/support/broken_parts.hpp"
@@ -18,8 +19,8 @@ OptionSpec flaw() {
   return {"flaw", OptionType::text, "which promise is broken", muster::Option{std::string()}, {}, {}, {}};
 }
 
-OptionSpec count(const char* key, std::int64_t value) {
-  return {key, OptionType::integer, "how many", muster::Option{value}, 1, 1e6, {}};
+OptionSpec count(const char* key, std::int64_t value, double least = 1) {
+  return {key, OptionType::integer, "how many", muster::Option{value}, least, 1e6, {}};
 }
 
 std::size_t count_of(const Options& options, const char* key) {
@@ -38,10 +39,14 @@ int main(int argc, char** argv) {
     return std::make_unique<muster::broken::Regression>(muster::option<std::string>(options, "flaw"),
                                                         count_of(options, "inputs"));
   });
-  registry.add_source("sums", {flaw(), count("samples", 200)}, [](const Options& options) {
-    return muster::Dataset{std::make_unique<muster::broken::Sums>(
-                               muster::option<std::string>(options, "flaw"), count_of(options, "samples")),
-                           nullptr};
+  const std::vector<OptionSpec> sums{flaw(), count("samples", 200), count("test_samples", 0, 0)};
+  registry.add_source("sums", sums, [](const Options& options) {
+    const auto of_size = [&](std::size_t samples) {
+      return std::make_unique<muster::broken::Sums>(muster::option<std::string>(options, "flaw"), samples);
+    };
+    const std::size_t test_samples = count_of(options, "test_samples");
+    return muster::Dataset{of_size(count_of(options, "samples")),
+                           test_samples > 0 ? of_size(test_samples) : nullptr};
   });
   return muster::main(argc, argv, registry);
 }

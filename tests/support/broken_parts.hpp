@@ -2,6 +2,7 @@
 // all in a way of their own, by the name of the manner.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -83,6 +84,7 @@ class Regression : public Model {
   }
 
   Metrics evaluate(std::span<const float> state, const Batch& batch) override {
+    while (has("evaluate-hang-later") && has_trained_) std::this_thread::yield();
     Metrics metrics;
     std::vector<float> unused(layout_.total());
     for (std::uint32_t row = 0; row < batch.rows; ++row) add(metrics, state, batch, row, unused, {});
@@ -95,6 +97,7 @@ class Regression : public Model {
 
   // What does not return as it should.
   void misbehave(const StepKey& key) {
+    if (key.step == 3) has_trained_ = true;
     if (has("crash-later") && key.step == 3) crash();
     if (has("exit-later") && key.step == 3) std::_Exit(9);
     if (has("throw-number-later") && key.step == 3) throw 42;
@@ -171,6 +174,7 @@ class Regression : public Model {
   const std::thread::id made_by_ = std::this_thread::get_id();
   Layout layout_;
   int calls_ = 0;
+  inline static std::atomic<bool> has_trained_ = false;  // this process has, beyond what a check computes
 };
 
 /// Says that it waits by a file beside it, FILE.awaited.

@@ -4,11 +4,21 @@ namespace muster {
 
 namespace {
 
+std::string place_of(const ThreadCall& call) {
+  return "shard " + std::to_string(call.shard) +
+         (call.kind == ThreadCall::Kind::evaluates ? " after step " : " of step ") +
+         std::to_string(call.step);
+}
+
 std::string text_of(const ThreadCall& call) {
-  const std::string shard = "shard " + std::to_string(call.shard);
-  return call.kind == ThreadCall::Kind::reads
-             ? "has been reading data of " + shard
-             : "has been computing " + shard + " of step " + std::to_string(call.step);
+  switch (call.kind) {
+    case ThreadCall::Kind::reads:
+      return "has been reading data of shard " + std::to_string(call.shard);
+    case ThreadCall::Kind::evaluates:
+      return "has been evaluating " + place_of(call);
+    default:
+      return "has been computing " + place_of(call);
+  }
 }
 
 }  // namespace
@@ -31,7 +41,7 @@ std::string Work::text() const {
 
 Work work_of(const Heartbeat& message) {
   const bool known = message.activity < kActivities;
-  const bool known_call = message.call <= static_cast<std::uint32_t>(ThreadCall::Kind::reads);
+  const bool known_call = message.call <= static_cast<std::uint32_t>(ThreadCall::Kind::evaluates);
   return {known ? static_cast<Activity>(message.activity) : Activity::idle,
           {known_call ? static_cast<ThreadCall::Kind>(message.call) : ThreadCall::Kind::none,
            message.call_shard, message.call_step},
@@ -41,12 +51,11 @@ Work work_of(const Heartbeat& message) {
 }
 
 std::string Hangs::ends_for(const NodeName& who, const Work& work, bool stuck, std::uint32_t replicas) const {
-  if (work.call.kind != ThreadCall::Kind::computes) return {};
-  const auto found = lost_at_.find({work.call.step, work.call.shard});
+  if (!work.call.is_of_model()) return {};
+  const auto found = lost_at_.find(Place{work.call.kind, work.call.step, work.call.shard});
   if (found == lost_at_.end()) return {};
   const auto& [hung, late] = found->second;
-  const std::string at =
-      "shard " + std::to_string(work.call.shard) + " of step " + std::to_string(work.call.step);
+  const std::string at = place_of(work.call);
   const auto before = std::ranges::find_if(hung, [&](const NodeName& each) { return each != who; });
   if (stuck && before != hung.end()) {
     return "two replicas have hung at " + at + ", " + before->text() + " and then " + who.text() +
@@ -61,9 +70,9 @@ std::string Hangs::ends_for(const NodeName& who, const Work& work, bool stuck, s
 }
 
 void Hangs::note(const NodeName& who, const Work& work, bool stuck) {
-  if (work.call.kind != ThreadCall::Kind::computes) return;
+  if (!work.call.is_of_model()) return;
   if (lost_at_.size() >= kPlacesMax) lost_at_.erase(lost_at_.begin());
-  Lost& lost = lost_at_[{work.call.step, work.call.shard}];
+  Lost& lost = lost_at_[Place{work.call.kind, work.call.step, work.call.shard}];
   (stuck ? lost.hung : lost.late).insert(who);
 }
 

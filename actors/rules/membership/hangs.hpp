@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "actors/messages/report_messages.hpp"
@@ -62,7 +63,8 @@ class Hangs {
   struct Lost {
     std::set<NodeName> hung, late;
   };
-  std::map<std::pair<std::uint64_t, std::uint32_t>, Lost> lost_at_;  // by step and shard
+  using Place = std::tuple<ThreadCall::Kind, std::uint64_t, std::uint32_t>;  // of a step and a shard
+  std::map<Place, Lost> lost_at_;
 };
 
 }  // namespace muster

@@ -31,12 +31,13 @@ struct ProgressStatus {
 
 /// What its compute thread is in.
 struct ThreadCall {
-  enum class Kind : std::uint32_t { none = 0, computes = 1, reads = 2 };
+  enum class Kind : std::uint32_t { none = 0, computes = 1, reads = 2, evaluates = 3 };
   Kind kind = Kind::none;
   std::uint32_t shard = 0;
-  std::uint64_t step = 0;    ///< of the job, from 1; reads: 0
+  std::uint64_t step = 0;    ///< of the job, from 1; reads: 0; evaluates: the last one applied
   std::uint64_t number = 0;  ///< no two calls of a process have the same
 
+  bool is_of_model() const { return kind == Kind::computes || kind == Kind::evaluates; }
   bool operator==(const ThreadCall&) const = default;
 };
 
@@ -108,11 +109,10 @@ class ProgressBoard {
   /// and where that is in a gradient, of an older view perhaps, no data is waited for.
   ProgressStatus reported() const {
     ProgressStatus reported = status();
-    const ThreadCall::Kind kind = call().kind;
-    if (kind == ThreadCall::Kind::reads && reported.activity == Activity::computing)
+    const ThreadCall in = call();
+    if (in.kind == ThreadCall::Kind::reads && reported.activity == Activity::computing)
       reported.activity = Activity::loading;
-    if (kind == ThreadCall::Kind::computes && reported.activity == Activity::loading)
-      reported.activity = Activity::computing;
+    if (in.is_of_model() && reported.activity == Activity::loading) reported.activity = Activity::computing;
     return reported;
   }
 

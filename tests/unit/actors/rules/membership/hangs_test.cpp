@@ -34,6 +34,16 @@ TEST(Hangs, OtherMicroBatchesAndReadsDoNot) {
     EXPECT_EQ(hangs.ends_for(kSecond, other, true, 4), "");
 }
 
+TEST(Hangs, TwoAtOneEvaluationEndTheRun) {
+  Hangs hangs;
+  const Work work = in_call(ThreadCall::Kind::evaluates, 3, 17);
+  EXPECT_EQ(work.text(), "has been evaluating shard 3 after step 17 for 5000 ms");
+  hangs.note(kFirst, work, true);
+  EXPECT_EQ(hangs.ends_for(kSecond, in_call(ThreadCall::Kind::computes, 3, 17), true, 4), "");
+  const std::string why = hangs.ends_for(kSecond, work, true, 4);
+  EXPECT_NE(why.find("two replicas have hung at shard 3 after step 17"), std::string::npos) << why;
+}
+
 // A slow machine may take over from another one: only where many were evicted it is the micro-batch.
 TEST(Hangs, ManyAreEvictedBeforeItIsTheMicroBatch) {
   Hangs hangs;
