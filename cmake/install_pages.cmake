@@ -1,5 +1,5 @@
-# Copies README.md and the pages below docs/ of SOURCE to TARGET: README.md as it is named, docs/guides/job.md as
-# guides/job.md, docs/README.md as index.md. Links hold there: those to headers and examples lead to where these are
+# Copies README.md and the pages below docs/ of SOURCE to TARGET: README.md as it is named, docs/reference/job.md as
+# reference/job.md, docs/README.md as index.md. Links hold there: those to headers and examples lead to where these are
 # installed (INCLUDES and EXAMPLES, as seen from TARGET). A link to a file that is not installed becomes its text.
 
 # What stands in place of [text](target) in the page that is installed as `page`.
