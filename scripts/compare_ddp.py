@@ -1,5 +1,6 @@
 """scripts/compare-ddp without its set-up: runs both sides in turns, and prints each pair and the median of the ratios."""
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -80,7 +81,7 @@ def processor():
 def page(rows, tuned, given):
     text = f"""# Performance
 
-Written by `./scripts/compare-ddp --write`; run it to see the figures of your own machine.
+Written by `./scripts/compare-ddp --write` on {datetime.date.today()}; run it to see the figures of your own machine.
 
 The convolutional network of `examples/fashion_mnist.toml` (421,642 parameters), {BATCH} samples a step, {given.steps} steps, SGD
 with momentum, one compute thread a process, on {os.cpu_count()} cores of {processor()}. PyTorch is Debian's, version
