@@ -1,9 +1,9 @@
-// Generators of unequal length that nobody knows beforehand, one per shard.
+// Generators of unequal and unknown length, one per shard.
 //
 //   muster_finite_generator run examples/finite_generator/finite_generator.toml
 //
 // Elsewhere: a generator that ends raises StopIteration or *End of sequence* in one worker; the others are in
-// the all-reduce of that step already and wait for it until a time-out, or for ever. The usual advice is to
+// the all-reduce of that step already and wait for it until a timeout, or forever. The usual advice is to
 // make the lengths equal: cut all to the shortest, or repeat the short ones.
 //
 // Here: the end of a shard is a message. The shard is absent from then on, with an `exhausted` event; the

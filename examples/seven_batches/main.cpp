@@ -4,7 +4,7 @@
 //
 // Elsewhere: seven batches do not divide by two workers. The worker that is given three of them fails with
 // *pop from empty list* or *End of sequence* in the fourth step, while the other one waits in its all-reduce
-// until a time-out; or the framework drops the seventh batch, or trains on another one twice. Averaging the
+// until a timeout; or the framework drops the seventh batch, or trains on another one twice. Averaging the
 // workers' means would also give the four samples of the seventh batch the weight of eight.
 //
 // Here: batch i is the micro-batch of shard i mod 2 at step i div 2, never split or merged. The fourth step
