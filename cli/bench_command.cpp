@@ -195,12 +195,10 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
       "bytes", po::value(&bench.bytes)->default_value(bench.bytes),
       "size of the float32 vector, a multiple of 4")(
       "algorithm", po::value(&algorithm)->default_value("auto"),
-      "auto, direct, halving_doubling, hierarchical, ring or one_shot; all: a table of all of them, at "
-      "several sizes "
-      "if "
-      "--bytes is not given")("iterations", po::value(&bench.iterations)->default_value(bench.iterations),
-                              "timed iterations, after 3 to warm up")(
-      "json", "print one line of JSON for each algorithm and size")(
+      "auto, direct, halving_doubling, hierarchical or one_shot; all: a table of all of them, at several "
+      "sizes if --bytes is not given")(
+      "iterations", po::value(&bench.iterations)->default_value(bench.iterations),
+      "timed iterations, after 3 to warm up")("json", "print one line of JSON for each algorithm and size")(
       "flip-bit", po::value(&bench.flip)->default_value(bench.flip),
       "iteration at which one bit of a result is flipped, to see the check fail")("help", "this text");
   int code = kCompleted;
@@ -219,7 +217,7 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
     if (!known) {
       return wrong_usage("bench",
                          "there is no algorithm '" + algorithm +
-                             "'; allowed: auto, direct, halving_doubling, hierarchical, ring, one_shot, all");
+                             "'; allowed: auto, direct, halving_doubling, hierarchical, one_shot, all");
     }
     bench.algorithm = static_cast<ReduceAlgorithm>(static_cast<std::size_t>(*known) + 1);
   }

@@ -79,49 +79,6 @@ PhaseCost two_levels(const Cluster& cluster, double bytes, double chunk_bytes) {
   return cost;
 }
 
-// Hops of the longest way, and what does not depend on the nodes.
-PhaseCost round_the_ring(const Cluster& cluster) {
-  PhaseCost cost;
-  const double hops = cluster.members - 1.0;
-  cost.hops_between = cluster.hosts() == 1 ? 0 : cluster.per_host == 1 ? hops : cluster.hosts();
-  cost.hops_within = hops - cost.hops_between;
-  return cost;
-}
-
-PhaseCost ring_sums(const Cluster& cluster, double bytes, double chunk_bytes) {
-  PhaseCost cost = round_the_ring(cluster);
-  const double range = bytes / cluster.members, each = pieces(range, chunk_bytes);
-  double before = ring_nodes_sent(cluster.members, cluster.members - 1);
-  for (std::uint32_t member = 0; member < cluster.members; ++member) {
-    const double nodes = ring_nodes_sent(cluster.members, member);
-    const bool leaves = cluster.hosts() > 1 && (member + 1) % cluster.per_host == 0;
-    cost.messages = std::max(cost.messages, (nodes + before) * each);
-    cost.sent = std::max(cost.sent, nodes * range);
-    // It reads what comes in and its own part of every range but one, and writes what it sends or keeps.
-    cost.moved = std::max(cost.moved, (before + nodes + cluster.members - 1) * range);
-    if (!leaves) cost.sent_within = std::max(cost.sent_within, nodes * range);
-    if (leaves) cost.wire = std::max(cost.wire, nodes * range);
-    cost.total += nodes * range;
-    if (leaves) cost.total_between += nodes * range;
-    before = nodes;
-  }
-  cost.at_once = std::max(1.0, cost.messages / 2 / std::max(1.0, cluster.members - 1.0));
-  return cost;
-}
-
-PhaseCost ring_results(const Cluster& cluster, double bytes, double chunk_bytes) {
-  PhaseCost cost = round_the_ring(cluster);
-  const double members = cluster.members, range = bytes / members;
-  cost.messages = 2 * (members - 1) * pieces(range, chunk_bytes);
-  cost.at_once = pieces(range, chunk_bytes);
-  cost.sent = (members - 1) * range;
-  if (cluster.per_host > 1) cost.sent_within = cost.sent;
-  if (cluster.hosts() > 1) cost.wire = cost.sent;
-  cost.total = members * cost.sent;
-  cost.total_between = cluster.hosts() * cost.wire;
-  return cost;
-}
-
 PhaseCost phase_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes) {
   if (algorithm == Algorithm::halving_doubling) return halving(cluster, bytes, chunk_bytes);
   if (algorithm == Algorithm::hierarchical) return two_levels(cluster, bytes, chunk_bytes);
@@ -142,7 +99,6 @@ double ranges_added(Algorithm algorithm, const Cluster& cluster) {
 
 PhaseCost sums_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes) {
   check(cluster);
-  if (algorithm == Algorithm::ring) return ring_sums(cluster, bytes, chunk_bytes);
   PhaseCost cost = phase_cost(algorithm, cluster, bytes, chunk_bytes);
   // What comes in is read; where there is something to add, the own part is read and the sum written.
   if (cluster.members > 1)
@@ -150,13 +106,12 @@ PhaseCost sums_cost(Algorithm algorithm, const Cluster& cluster, double bytes, d
   return cost;
 }
 
-// But for the ring, and where there is nobody who does not have them, results go the ways of the sums back,
-// with as many messages and bytes.
+// Results go the ways of the sums back, with as many messages and bytes; there are none where every member
+// has added them up itself.
 PhaseCost results_cost(Algorithm algorithm, const Cluster& cluster, double bytes, double chunk_bytes) {
   check(cluster);
   if (adds_everywhere(algorithm)) return {};
-  return algorithm == Algorithm::ring ? ring_results(cluster, bytes, chunk_bytes)
-                                      : phase_cost(algorithm, cluster, bytes, chunk_bytes);
+  return phase_cost(algorithm, cluster, bytes, chunk_bytes);
 }
 
 PhaseCost headers_cost(const Cluster& cluster, double shards) {
@@ -166,22 +121,6 @@ PhaseCost headers_cost(const Cluster& cluster, double shards) {
 
 PhaseCost metrics_cost(const Cluster& cluster, double shards) {
   return all_to_all(cluster, sizeof(Frame) + kCheckBytes + shards * sizeof(ShardMetrics), 1);
-}
-
-// The sums of k members in a row, ending with `member`, are a least cover of their leaves, for k from 1 to
-// members - 1. A node is in a cover if the interval holds it and not its parent; so with N(w) pairs of an
-// interval and an aligned block of w leaves in it, the covers have sum of N(w) - 2 N(2w) = N(1) - N(2) -
-// N(4) - ... nodes.
-double ring_nodes_sent(std::uint32_t members, std::uint32_t member) {
-  double nodes = 0;
-  for (std::uint32_t width = 1; width < members; width *= 2) {
-    const double cut = (member + 1) % width;  // leaves of the block that the intervals end in
-    const double blocks = members / width - (cut > 0 ? 1 : 0);
-    // The i-th block before the end begins cut + i width leaves before it: all longer intervals hold it.
-    const double held = blocks * (members - cut) - width * blocks * (blocks + 1) / 2;
-    nodes += width == 1 ? held : -held;
-  }
-  return nodes;
 }
 
 }  // namespace muster

@@ -45,8 +45,4 @@ PhaseCost results_cost(Algorithm algorithm, const Cluster& cluster, double bytes
 PhaseCost headers_cost(const Cluster& cluster, double shards);
 PhaseCost metrics_cost(const Cluster& cluster, double shards);
 
-/// How many tree nodes member `member` sends to the next one on the ring, over the ranges of all owners:
-/// sums that the canonical order does not let it add travel on side by side.
-double ring_nodes_sent(std::uint32_t members, std::uint32_t member);
-
 }  // namespace muster

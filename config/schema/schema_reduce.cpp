@@ -16,8 +16,7 @@ using namespace terms;
 
 std::vector<Key> reduce_keys() {
   return {
-      bind(key("reduce.algorithm",
-               one_of({"auto", "direct", "halving_doubling", "hierarchical", "ring", "one_shot"}),
+      bind(key("reduce.algorithm", one_of({"auto", "direct", "halving_doubling", "hierarchical", "one_shot"}),
                "How gradients are summed up; all give the same bits. `auto` chooses by the size of the model "
                "and by who shares a host with whom; `muster bench allreduce --algorithm all` measures."),
            MUSTER_MEMBER(reduce.algorithm)),

@@ -230,7 +230,7 @@ struct ClusterConfig {
 };
 
 /// How a sum is shared out among replicas; docs/internals/collectives.md.
-enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, ring, one_shot };
+enum class ReduceAlgorithm { automatic, direct, halving_doubling, hierarchical, one_shot };
 
 /// Table `reduce`: how gradients are summed over replicas. Changes no bit of the weights.
 struct ReduceConfig {

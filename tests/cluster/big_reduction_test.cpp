@@ -104,7 +104,7 @@ TEST_P(BigReduction, WhoEndsInItsMiddleHoldsNobodyUp) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const char* algorithm : {"direct", "halving_doubling", "hierarchical", "ring", "one_shot"}) {
+  for (const char* algorithm : {"direct", "halving_doubling", "hierarchical", "one_shot"}) {
     for (const bool killed : {true, false}) all.push_back({algorithm, killed});
   }
   for (const bool killed : {true, false}) all.push_back({"direct", killed, true});

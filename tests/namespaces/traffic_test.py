@@ -23,7 +23,7 @@ import time
 
 from hosts import Hosts, judge
 
-ALGORITHMS = ("direct", "halving_doubling", "hierarchical", "ring", "one_shot")
+ALGORITHMS = ("direct", "halving_doubling", "hierarchical", "one_shot")
 MEGABITS = 100
 STEPS = 10
 COORDINATOR = 1  # its host

@@ -26,7 +26,6 @@ std::vector<Branch> sums_table() {
       {"sums: direct", true},
       {"sums: halving and doubling", true},
       {"sums: hierarchical", true},
-      {"sums: ring", true},
       {"sums: one shot", true},
       {"sums: in buckets", true},
       {"sums: in 16 bits", true},

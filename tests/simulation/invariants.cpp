@@ -9,8 +9,8 @@ namespace muster::simulation {
 
 namespace {
 
-constexpr const char* kAlgorithmNames[] = {"auto",         "direct", "halving and doubling",
-                                           "hierarchical", "ring",   "one shot"};
+constexpr const char* kAlgorithmNames[] = {"auto", "direct", "halving and doubling", "hierarchical",
+                                           "one shot"};
 
 constexpr PeerId kLoaderPeers = PeerId{1} << 20;  // as the nodes number them
 

@@ -279,8 +279,8 @@ void draw_straggler_action(std::uint64_t seed, Plan& plan) {
 // From dice of its own, too.
 void draw_algorithm(std::uint64_t seed, Plan& plan) {
   static const std::vector<ReduceAlgorithm> algorithms{
-      ReduceAlgorithm::automatic,    ReduceAlgorithm::direct, ReduceAlgorithm::halving_doubling,
-      ReduceAlgorithm::hierarchical, ReduceAlgorithm::ring,   ReduceAlgorithm::one_shot};
+      ReduceAlgorithm::automatic, ReduceAlgorithm::direct, ReduceAlgorithm::halving_doubling,
+      ReduceAlgorithm::hierarchical, ReduceAlgorithm::one_shot};
   Dice dice(seed * 0x2545f4914f6cdd1dull + 11);
   plan.job.reduce.algorithm = dice.one_of(algorithms);
   if (dice.one_in(2)) plan.job.reduce.bucket_bytes = 64;

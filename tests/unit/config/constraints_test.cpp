@@ -149,7 +149,7 @@ TEST_F(JobRules, AShardedOptimiserNeedsOwners) {
                       "or another one"),
             std::string::npos)
       << found("one_shot");
-  EXPECT_EQ(found("ring"), "");
+  EXPECT_EQ(found("hierarchical"), "");
 }
 
 TEST_F(JobRules, ClippingNeedsTheWholeGradient) {

@@ -102,7 +102,7 @@ TEST_F(JobRoundTrip, RandomJobs) {
     }
     if (job.train.shard_optimizer) job.train.clip_norm.reset();
     if (job.train.shard_optimizer && job.reduce.algorithm == ReduceAlgorithm::one_shot)
-      job.reduce.algorithm = ReduceAlgorithm::ring;
+      job.reduce.algorithm = ReduceAlgorithm::hierarchical;
     expect_same(job);
   }
 }

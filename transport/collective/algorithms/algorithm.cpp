@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kNames[] = {"direct", "halving_doubling", "hierarchical", "ring", "one_shot"};
+constexpr std::string_view kNames[] = {"direct", "halving_doubling", "hierarchical", "one_shot"};
 
 }  // namespace
 
@@ -35,8 +35,6 @@ Parents tree_of(Algorithm algorithm, std::span<const std::uint32_t> hosts, std::
       return halving_doubling_tree(members, owner);
     case Algorithm::hierarchical:
       return hierarchical_tree(hosts, owner);
-    case Algorithm::ring:
-      return ring_tree(members, owner);
   }
   return direct_tree(members, owner);
 }
@@ -54,12 +52,6 @@ std::vector<std::uint32_t> owners_in_order(Algorithm algorithm, std::uint32_t me
   };
   std::sort(owners.begin(), owners.end(), [&](auto a, auto b) { return reversed(a) < reversed(b); });
   return owners;
-}
-
-// Elsewhere the edges of all trees have an order, from the leaves to the owners, in which each message waits
-// only for earlier ones: levels of the canonical tree; or first within a host, then between hosts.
-bool joins_ranges(Algorithm algorithm) {
-  return algorithm != Algorithm::ring;
 }
 
 }  // namespace muster

@@ -23,11 +23,10 @@ enum class Algorithm : std::uint8_t {
   direct,            ///< everyone to the owner, the owner to everyone (algorithms/direct.cpp)
   halving_doubling,  ///< in pairs, then pairs of pairs, ... (algorithms/halving_doubling.cpp)
   hierarchical,      ///< within a host first, then between hosts (algorithms/hierarchical.cpp)
-  ring,              ///< from neighbour to neighbour (algorithms/ring.cpp)
   one_shot,          ///< everything to everyone, who each add all of it up: no result is sent
 };
 inline constexpr Algorithm kAlgorithms[] = {Algorithm::direct, Algorithm::halving_doubling,
-                                            Algorithm::hierarchical, Algorithm::ring, Algorithm::one_shot};
+                                            Algorithm::hierarchical, Algorithm::one_shot};
 
 std::string_view text_of(Algorithm algorithm);
 std::optional<Algorithm> algorithm_of(std::string_view text);
@@ -47,14 +46,9 @@ Parents tree_of(Algorithm algorithm, std::span<const std::uint32_t> hosts, std::
 /// The owners of the ranges, in the order in which these lie in the vector.
 std::vector<std::uint32_t> owners_in_order(Algorithm algorithm, std::uint32_t members);
 
-/// Whether ranges of several owners that go the same way may go as one message. Not on the ring: there, two
-/// such messages can wait for each other.
-bool joins_ranges(Algorithm algorithm);
-
 // One function for each; see there.
 Parents direct_tree(std::uint32_t members, std::uint32_t owner);
 Parents halving_doubling_tree(std::uint32_t members, std::uint32_t owner);
 Parents hierarchical_tree(std::span<const std::uint32_t> hosts, std::uint32_t owner);
-Parents ring_tree(std::uint32_t members, std::uint32_t owner);
 
 }  // namespace muster

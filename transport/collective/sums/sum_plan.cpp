@@ -148,10 +148,11 @@ void SumPlan::cut(ElementRange range, std::uint32_t owner) {
   }
 }
 
-// Whether a piece can go in one message with those before it.
+// Whether a piece can go in one message with those before it, also with those of other owners: the edges of
+// all trees have an order, from the leaves to the owners, in which each message waits only for earlier ones
+// (levels of the canonical tree; or first within a host, then between hosts).
 bool SumPlan::goes_along(const Run& run, const Piece& piece) const {
-  return run.begin + run.count == piece.begin && run.count + piece.count <= shape_.chunk_elements &&
-         (pieces_[run.first].owner == piece.owner || joins_ranges(shape_.algorithm));
+  return run.begin + run.count == piece.begin && run.count + piece.count <= shape_.chunk_elements;
 }
 
 bool SumPlan::goes_along_up(const Run& run, const Piece& piece) const {

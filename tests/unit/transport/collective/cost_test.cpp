@@ -114,13 +114,6 @@ TEST(PhaseCost, CountsTheReportsBetweenAllPairs) {
   EXPECT_EQ(headers.wire, 8.0 * (4096 - 8) * (64 + 80 + 8 + 2 * 40));
 }
 
-// Nodes of a cover on the ring: about log2 R - 1.5 for each sum that travels.
-TEST(PhaseCost, OnTheRingUnaddedNodesTravel) {
-  double nodes = 0;
-  for (std::uint32_t m = 0; m < 4096; ++m) nodes += ring_nodes_sent(4096, m);
-  EXPECT_NEAR(nodes / (4096.0 * 4095.0), 10.5, 0.01);
-}
-
 // What costs something: one thing alone, or all.
 struct Setting {
   const char* name;
