@@ -107,6 +107,21 @@ std::string key_text(std::string_view key) {
   return bare ? std::string(key) : in_quotes(key);
 }
 
+std::string wrapped(std::string_view text, std::size_t columns) {
+  std::string result;
+  std::size_t line = 0, last_space = std::string::npos;  // where they begin or lie in the result
+  for (const char c : text) {
+    result += c;
+    if (c == ' ') last_space = result.size() - 1;
+    if (c == '\n') last_space = std::string::npos, line = result.size();
+    if (result.size() - line <= columns || c == ' ' || last_space == std::string::npos) continue;
+    result[last_space] = '\n';
+    line = last_space + 1;
+    last_space = std::string::npos;
+  }
+  return result;
+}
+
 std::string table_of(std::string_view path) {
   const std::size_t dot = path.rfind('.');
   return dot == std::string_view::npos ? "" : std::string(path.substr(0, dot));

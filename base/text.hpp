@@ -32,6 +32,10 @@ std::vector<std::string> quoted_all(const std::vector<std::string>& words);
 /// A key of a path as TOML writes it: bare where it can be, else quoted.
 std::string key_text(std::string_view key);
 
+/// With line breaks in place of spaces, so that no line is longer than `columns`, unless one word is. Line
+/// breaks that are there stay. Counts bytes.
+std::string wrapped(std::string_view text, std::size_t columns = 110);
+
 /// "train.shards" -> "train"; "name" -> "".
 std::string table_of(std::string_view path);
 

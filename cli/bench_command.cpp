@@ -191,15 +191,16 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
   AllreduceBench bench;
   std::string algorithm;
   po::options_description options("Options");
-  options.add_options()("ranks", po::value(&bench.ranks)->default_value(bench.ranks), "processes")(
-      "bytes", po::value(&bench.bytes)->default_value(bench.bytes),
-      "size of the float32 vector, a multiple of 4")(
-      "algorithm", po::value(&algorithm)->default_value("auto"),
+  options.add_options()("ranks", po::value(&bench.ranks)->value_name("N")->default_value(bench.ranks),
+                        "processes")("bytes",
+                                     po::value(&bench.bytes)->value_name("N")->default_value(bench.bytes),
+                                     "size of the float32 vector, a multiple of 4")(
+      "algorithm", po::value(&algorithm)->value_name("NAME")->default_value("auto"),
       "auto, direct, halving_doubling, hierarchical or one_shot; all: a table of all of them, at several "
       "sizes if --bytes is not given")(
-      "iterations", po::value(&bench.iterations)->default_value(bench.iterations),
+      "iterations", po::value(&bench.iterations)->value_name("N")->default_value(bench.iterations),
       "timed iterations, after 3 to warm up")("json", "print one line of JSON for each algorithm and size")(
-      "flip-bit", po::value(&bench.flip)->default_value(bench.flip),
+      "flip-bit", po::value(&bench.flip)->value_name("N")->default_value(bench.flip),
       "iteration at which one bit of a result is flipped, to see the check fail")("help", "this text");
   int code = kCompleted;
   const auto given = parse("bench", kBenchUsage, arguments, options, nullptr, code);
@@ -226,10 +227,12 @@ int bench_allreduce(const Arguments& arguments, const Registry& registry) {
 
 int bench_step(const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
-  options.add_options()("replicas", po::value<std::uint32_t>()->default_value(2), "processes")(
-      "parameters", po::value<std::int64_t>()->default_value(1024), "parameters of the empty model")(
-      "steps", po::value<std::uint64_t>()->default_value(2000), "steps")("json", "print one line of JSON")(
-      "help", "this text");
+  options.add_options()("replicas", po::value<std::uint32_t>()->value_name("N")->default_value(2),
+                        "processes")("parameters",
+                                     po::value<std::int64_t>()->value_name("N")->default_value(1024),
+                                     "parameters of the empty model")(
+      "steps", po::value<std::uint64_t>()->value_name("N")->default_value(2000), "steps")(
+      "json", "print one line of JSON")("help", "this text");
   int code = kCompleted;
   const auto given = parse("bench", kBenchUsage, arguments, options, nullptr, code);
   if (!given) return code;

@@ -12,9 +12,9 @@ namespace {
 
 constexpr const char* kCheckUsage =
     "Usage: muster check JOB.toml [--seconds N] [--samples N] [--in-process] [--set table.key=value]...\n\n"
-    "Opens the data, builds the model, and checks on a few samples whether both keep the contracts that\n"
-    "training rests on (docs/guides/contract.md): what `run` checks before it starts, with more samples,\n"
-    "with generators opened, and with each tensor's gradient held against finite differences of the loss.\n"
+    "Opens the data, builds the model, and checks on a few samples whether both keep their contracts\n"
+    "(docs/guides/contract.md): what `run` checks before it starts, with more samples, with generators\n"
+    "opened, and with each tensor's gradient compared with finite differences of the loss.\n"
     "Exit codes: 0 nothing is broken, 2 something is, or the job file is wrong.\n";
 
 void print_done(const Preflight& flight) {

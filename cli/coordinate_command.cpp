@@ -19,7 +19,7 @@ constexpr const char* kCoordinateUsage =
     "time.\n"
     "With checkpoint.folder a journal is kept there: a coordinator that died is started again by the same\n"
     "command, and finds its replicas, which have gone on with their steps. Not with --resume: that goes\n"
-    "back to the last checkpoint, and waits for nobody.\n"
+    "back to the last checkpoint, and looks for no replica of before.\n"
     "Exit codes as those of `muster run`; 1 also when every replica was asked to leave.\n";
 
 std::string adjust(const po::variables_map& given, RunOptions& options, std::vector<std::string>& sets) {

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kDevicesUsage =
     "Usage: muster devices [--json]\n\n"
     "Prints what this machine can compute on: the names are those of `cluster.devices` in a job. A GPU that "
-    "is there\nand cannot be used stands there with the reason.\n";
+    "is there\nand cannot be used is listed with the reason.\n";
 
 struct Survey {
   DeviceInventory inventory;

@@ -13,15 +13,12 @@ namespace {
 
 constexpr const char* kJoinUsage =
     "Usage: muster join --coordinator HOST:PORT [--device cpu:K|cuda:K] [--loader] [--unchecked]\n\n"
-    "Adds a replica to a run, at any time. It gets the job from the coordinator, and its state from a "
-    "replica\n"
-    "while the others train on. SIGTERM, SIGHUP: it hands its shards over at a step boundary, and ends. A "
-    "replica "
-    "that\n"
-    "was cut off, and evicted, joins again when it hears the coordinator.\n"
-    "Ctrl-C, or a second signal: it ends at once, as in a crash.\n"
-    "Exit codes: 0 the run is completed or was told to end, or it left in good order;\n"
-    "1 failed, the reason is on stderr; 2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
+    "Adds a replica to a run, at any time. It gets the job from the coordinator, and its state from a\n"
+    "replica while the others train on. On SIGTERM or SIGHUP it leaves at a step boundary: other replicas\n"
+    "take its shards, and no step is lost. On Ctrl-C, or a second signal, it ends at once, as in a crash. A\n"
+    "replica that was cut off from the coordinator, and evicted, joins again when it reaches it.\n"
+    "Exit codes: 0 the run is completed or was stopped, or the replica left as above; 1 failed, the reason\n"
+    "is on stderr; 2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
 
 constexpr std::int64_t kSecondsMax = 366 * 24 * 3600;
 
@@ -40,7 +37,7 @@ int join_command(const Arguments& arguments, const Registry& registry) {
   options.add_options()("coordinator", po::value<std::string>()->value_name("HOST:PORT")->required(),
                         "where the coordinator listens")(
       "device", po::value<std::string>()->value_name("D"),
-      "the device to compute on; default: the cores of this machine in turn")(
+      "the device to compute on; default: cpu:0, cpu:1, ... in turn")(
       "unchecked", "do not check on the first samples what model and data promise (docs/guides/contract.md)")(
       "loader", "a loader process instead of a replica (cluster.loaders > 0)")(
       "patience", po::value<std::int64_t>()->value_name("SECONDS")->default_value(60),

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kPlanUsage =
     "Usage: muster plan JOB.toml [--replicas N] [--per-host M] [--set table.key=value]...\n\n"
-    "Opens the data, builds the model, computes one micro-batch to see what memory that takes, and prints "
+    "Opens the data, builds the model, computes one micro-batch to see what memory that takes, and prints\n"
     "steps, shards, devices, threads and memory, and what a step sends. Starts no process.\n";
 
 std::string count(std::uint64_t value, bool known) {

@@ -34,13 +34,16 @@ std::string events_text() {
 }  // namespace
 
 int events_command(const Arguments& arguments, const Registry&) {
-  return print_reference("events", "Usage: muster events [--markdown]\n", arguments, events_markdown(),
-                         events_text());
+  return print_reference("events",
+                         "Usage: muster events [--markdown]\n\nPrints all events, with their fields.\n",
+                         arguments, events_markdown(), events_text());
 }
 
 int job_command(const Arguments& arguments, const Registry& registry) {
-  return print_reference("job", "Usage: muster job [--markdown]\n", arguments,
-                         job_reference_markdown(registry.declarations()),
+  return print_reference("job",
+                         "Usage: muster job [--markdown]\n\nPrints all keys of the job file, with what they "
+                         "may be, their defaults and what they do.\n",
+                         arguments, job_reference_markdown(registry.declarations()),
                          job_reference_text(registry.declarations()));
 }
 

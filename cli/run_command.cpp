@@ -211,7 +211,7 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
       "write each event as a line of JSON when it happens")("quiet",
                                                             "print nothing but failures and notices")(
       "unchecked", "do not check on the first samples what model and data promise (docs/guides/contract.md)")(
-      "resume", "go on from the newest whole checkpoint of this job in checkpoint.folder")(
+      "resume", "go on from the complete checkpoint with the highest step of this job in checkpoint.folder")(
       "accept", po::value<std::vector<std::string>>()->value_name("KEY")->composing(),
       "with --resume: the job may differ in this key from the one that wrote the checkpoint, as in "
       "train.optimizer.learning_rate, or in all keys of this table; may be given again");

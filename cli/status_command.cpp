@@ -22,8 +22,7 @@ namespace {
 
 constexpr const char* kStatusUsage =
     "Usage: muster status FOLDER|HOST:PORT|JOB.toml [--job NAME] [--json]\n\n"
-    "Says how a run stands that is under way: its step, its loss, its last checkpoint, and its replicas with "
-    "their\n"
+    "Shows a run that is under way: its step, its loss, its last checkpoint, and its replicas with their\n"
     "hosts. FOLDER is the run's checkpoint.folder (JOB.toml: the one that this job names), HOST:PORT its\n"
     "coordinator, as `muster coordinate` prints it and the event `listening` says.\n"
     "Exit codes: 0 the run is under way, 1 it is not, or does not answer, 2 command line or job file "

@@ -171,7 +171,7 @@ SIGSTOP. The time runs from the signal to the arrival of the event `{RESUMED}` o
 
 Beside it, in turns: the same network under Debian's PyTorch {torch_version()} with DDP over gloo and
 `torchrun --max_restarts 1`. The time runs from SIGKILL of one worker to the first step that rank 0 takes after the
-restart. Muster goes on with the step that was interrupted. torchrun's workers start anew, here from step 0. torchrun
+restart. Muster goes on with the step that was interrupted. torchrun's workers start again, here from step 0. torchrun
 does not notice a stopped worker; gloo's own limit is 30 minutes.
 
 {table(times)}

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace muster {
 
@@ -121,7 +122,7 @@ std::vector<EventSpec> events_of_views() {
             {"members", kInteger, true, "replicas in it"},
             {"transport", kText, true, "transports between the members"}}},
           {"restarted",
-           "A coordinator was started anew, and waits for the members of the last view.",
+           "A coordinator was started again, and waits for the members of the last view.",
            "at its start, if the journal is of a run that has not ended",
            "coordinator",
            {{"term", kInteger, true, "number of the start"},
@@ -136,7 +137,8 @@ std::vector<EventSpec> events_of_views() {
             {"pid", kInteger, true, "process"},
             {"device", kText, true, "device, \"-\" for a loader"}}},
           {"paused",
-           "Nodes are missing: the coordinator decides nothing until they come, for a time.",
+           "Nodes are missing: the coordinator decides nothing until they come, at most for "
+           "cluster.give_up_after.",
            "when a view cannot be made; when all replicas, or most members, fall silent at once",
            "coordinator",
            {{"view", kInteger, true, "number of the last view"},
@@ -309,7 +311,7 @@ std::vector<EventSpec> events_of_stragglers() {
 std::vector<EventSpec> events_of_failure() {
   return {
       {"late",
-       "Something that was asked for has not come within its time.",
+       "A replica or a loader has not delivered in time what others wait for.",
        "when the time is over",
        "coordinator",
        {replica(),
@@ -317,8 +319,9 @@ std::vector<EventSpec> events_of_failure() {
         {"waited_for", kText, true, "what"},
         {"waited_ms", kNumber, true, "for how long"},
         {"shards", kText, false, "shards that it holds, \"first-last\"; not of a loader"},
-        {"step", kInteger, false, "step that it holds up"},
-        {"cause", kText, false, "\"data\", \"compute\", \"link\", \"restoring\" or \"loader N\""},
+        {"step", kInteger, false, "step that waits for it"},
+        {"cause", kText, false,
+         "\"data\", \"compute\", \"link\", \"restoring\" (it loads a state) or \"loader N\""},
         {"stuck", kBoolean, false, "whether it has done nothing at all for cluster.straggler.stuck_after"},
         {"seen_by", kText, false, "which replicas wait for it"}}},
       {"suspected",
@@ -466,7 +469,7 @@ std::string to_json_line(const Event& event, const std::string& time) {
 }
 
 std::string events_markdown() {
-  std::string text =
+  std::string text = wrapped(
       "# Events\n\nMade from the tables in `actors/events/` by `muster events --markdown`; do not "
       "edit.\n\nEach event is one line of JSON with `--events`, an entry of the report's `events` (at most "
       "1,000 there; `event_counts` counts all), and a typed message to every subscribed actor. `time_ms` "
@@ -474,10 +477,11 @@ std::string events_markdown() {
       "day, too (`time`, UTC). `--events FILE` replaces the content of the file when a run begins; with "
       "`--resume`, and with `muster coordinate`, the lines are appended. An event about a replica or a "
       "loader that has connected also has `host`, the name of its machine, and `address`, by which it "
-      "reaches the coordinator.\n";
+      "reaches the coordinator.\n");
   for (const EventSpec& spec : event_table()) {
-    text += "\n## " + spec.name + "\n\n" + spec.meaning + "\n\nRaised " + spec.when + ", by: " + spec.by +
-            ".\n\n| field | kind | always | meaning |\n| --- | --- | --- | --- |\n";
+    text += "\n## " + spec.name + "\n\n" + wrapped(spec.meaning) + "\n\n" +
+            wrapped("Raised by " + spec.by + ": " + spec.when + ".") +
+            "\n\n| field | kind | always | meaning |\n| --- | --- | --- | --- |\n";
     for (const EventFieldSpec& field : spec.fields) {
       text += "| `" + field.key + "` | " + kind_name(field.kind) + " | " + (field.required ? "yes" : "no") +
               " | " + field.meaning + " |\n";

@@ -28,7 +28,7 @@ std::vector<EventSpec> events_of_progress() {
        {{"count", kInteger, true, "how many"}}},
       {"epoch",
        "An epoch has ended; its ledger.",
-       "after its last step; a coordinator that was started anew raises it again for each epoch that has "
+       "after its last step; a coordinator that was started again raises it again for each epoch that has "
        "ended, in no fixed order",
        "coordinator",
        {kEpoch,

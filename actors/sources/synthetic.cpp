@@ -115,7 +115,7 @@ std::vector<OptionSpec> synthetic_options() {
   between(declare("inputs", "elements of x", 16), 1, kWidthMax);
   between(declare("outputs", "elements of y", 1), 1, kWidthMax);
   between(declare("test_samples", "test samples; 0: no test set", 0), 0, kSamplesMax);
-  declare("seed", "another seed is other data", 1);
+  declare("seed", "seed of the data", 1);
   return specs;
 }
 

@@ -111,22 +111,27 @@ po::options_description options_of(Given& given) {
       "fit", po::value(&given.fit)->value_name("FILE"),
       "lines of `muster bench allreduce --algorithm all --json`: fits the model to them, prints "
       "how well it does, and takes what is fitted (of the first transport in it)")(
-      "gbit", po::value(&given.gbit)->default_value(given.gbit), "network of a host, Gbit/s each direction")(
-      "latency-us", po::value(&given.latency_us)->default_value(given.latency_us),
-      "of a message between hosts")("overhead-us", po::value(&given.overhead_us),
+      "gbit", po::value(&given.gbit)->value_name("LIST")->default_value(given.gbit),
+      "network of a host, Gbit/s each direction")(
+      "latency-us", po::value(&given.latency_us)->value_name("N")->default_value(given.latency_us),
+      "of a message between hosts")("overhead-us", po::value(&given.overhead_us)->value_name("N"),
                                     "of the thread, for each message that it sends or receives; this and the "
                                     "next in place of what is fitted")(
-      "moves-gb", po::value(&given.moves_gb), "that the thread reads and writes in a second, GB")(
-      "per-host", po::value(&given.per_host)->default_value(given.per_host),
+      "moves-gb", po::value(&given.moves_gb)->value_name("N"),
+      "that the thread reads and writes in a second, GB")(
+      "per-host", po::value(&given.per_host)->value_name("N")->default_value(given.per_host),
       "replicas on a host, a power of two; they share its network")(
-      "replicas", po::value(&given.replicas)->default_value(given.replicas), "powers of two")(
-      "parameters", po::value(&given.parameters)->default_value(given.parameters),
-      "of the models, such as 25M or 1B; float32 gradients")(
-      "tokens", po::value(&given.workload.tokens)->default_value(given.workload.tokens),
+      "replicas", po::value(&given.replicas)->value_name("LIST")->default_value(given.replicas),
+      "powers of two")("parameters",
+                       po::value(&given.parameters)->value_name("LIST")->default_value(given.parameters),
+                       "of the models, such as 25M or 1B; float32 gradients")(
+      "tokens", po::value(&given.workload.tokens)->value_name("N")->default_value(given.workload.tokens),
       "of each replica in a step; 6 operations for each and each parameter")(
-      "tflops", po::value(&given.tflops)->default_value(given.tflops), "of a replica, sustained")(
-      "memory-gb", po::value(&given.memory_gb)->default_value(given.memory_gb), "of a replica")(
-      "bucket-mib", po::value(&given.buckets)->default_value(given.buckets),
+      "tflops", po::value(&given.tflops)->value_name("N")->default_value(given.tflops),
+      "of a replica, sustained")("memory-gb",
+                                 po::value(&given.memory_gb)->value_name("N")->default_value(given.memory_gb),
+                                 "of a replica")(
+      "bucket-mib", po::value(&given.buckets)->value_name("LIST")->default_value(given.buckets),
       "sizes of what is reduced as one, with overlap: the best of them counts")("help", "this text");
   return options;
 }

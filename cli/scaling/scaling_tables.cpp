@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.hpp"
 #include "transport/collective/choice/chooser.hpp"
 
 namespace muster::cli {
@@ -153,14 +154,15 @@ double bytes_held(double model_parameters) {
 std::string fit_table(const std::string& transport, const std::vector<MeasuredReduction>& points,
                       const CostFit& fit, double chunk_bytes) {
   const CostParameters found = with_fit({}, fit);
-  std::string page =
+  std::string about =
       "### The fit: " + transport + "\n\n" +
       text("%zu points: latency of a hop %s, a switch between processes %s, overhead of a message %s, ",
            points.size(), time_text(fit.seconds[0]).c_str(), time_text(fit.seconds[1]).c_str(),
            time_text(found.overhead_s).c_str());
-  page += text("%.1f GB/s moved through memory. ", 1e-9 / found.memory_s_per_byte);
-  page += text("A point is off by a factor of %.2f (root mean square of the logarithms).\n\n",
-               fit.typical_factor);
+  about += text("%.1f GB/s moved through memory. ", 1e-9 / found.memory_s_per_byte);
+  about += text("A point is off by a factor of %.2f (root mean square of the logarithms).\n\n",
+                fit.typical_factor);
+  std::string page = wrapped(about);
   std::map<std::pair<std::uint32_t, double>, std::map<Algorithm, std::string>> rows;
   for (const MeasuredReduction& point : points) {
     const double model_s = predicted(fit, point, chunk_bytes);
@@ -188,16 +190,17 @@ std::string step_tables(const ScalingTables& tables) {
     for (const double count : tables.model_parameters) {
       const StepShape shape = step_of(tables.workload, count);
       const double held = bytes_held(count);
-      page += text("**%s parameters**: %s forward, %s backward, %s update; a gradient of %g GB. ",
-                   count_text(count).c_str(), time_text(shape.forward_s).c_str(),
-                   time_text(shape.backward_s).c_str(), time_text(shape.update_s).c_str(),
-                   shape.gradient_bytes / 1e9);
-      page += held <= tables.workload.memory_bytes
-                  ? text("A replica holds %g GB, and activations.\n\n", held / 1e9)
-                  : text(
-                        "**Does not fit**: a replica would hold %g GB and activations, and has %g GB. The "
-                        "times are what the reduction would take if it did.\n\n",
-                        held / 1e9, tables.workload.memory_bytes / 1e9);
+      std::string about = text("**%s parameters**: %s forward, %s backward, %s update; a gradient of %g GB. ",
+                               count_text(count).c_str(), time_text(shape.forward_s).c_str(),
+                               time_text(shape.backward_s).c_str(), time_text(shape.update_s).c_str(),
+                               shape.gradient_bytes / 1e9);
+      about += held <= tables.workload.memory_bytes
+                   ? text("A replica holds %g GB, and activations.\n\n", held / 1e9)
+                   : text(
+                         "**Does not fit**: a replica would hold %g GB and activations, and has %g GB. The "
+                         "times are what the reduction would take if it did.\n\n",
+                         held / 1e9, tables.workload.memory_bytes / 1e9);
+      page += wrapped(about);
       std::vector<std::string> columns = with_algorithms({"replicas"});
       columns.push_back("`auto`");
       page += head(columns);

@@ -96,35 +96,36 @@ std::string about_resuming() {
   for (const Key& key : job_keys()) {
     if (key.in_hash == InHash::yes) fixed += (fixed.empty() ? "`" : ", `") + key.path + "`";
   }
-  return "\n## Resuming\n\n`--resume` goes on from the complete checkpoint with the highest step of the same "
-         "job. The event `resumed` names those that it skipped.\n\nThe same job is one in which the options "
-         "of model and source (all but paths of files), and the keys that fix the mathematics, are as they "
-         "were. These keys fix the mathematics: " +
-         fixed +
-         ". All other keys may change.\n\nSome of the keys above may change, too, with `--accept`: `--resume "
-         "--accept train.optimizer.learning_rate` goes on with another learning rate or schedule. The same "
-         "holds for the other numbers of the optimizer, `train.clip_norm`, `train.threads`, "
-         "`train.precision` and `train.wire`. Without `--accept` the run is refused, and says which keys "
-         "differ. But if the folder has checkpoints of this job, too, it goes on from those.\n\nThe content "
-         "of `checkpoint.start_from` counts as a key. The new end (`train.epochs`, `train.steps`) must not "
-         "lie before the checkpoint. A checkpoint at which `train.steps` ended the run in the middle of an "
-         "epoch cannot serve a longer run: an earlier one is taken. To be able to extend a run, end it after "
-         "whole epochs, or give it more steps than it needs and stop it with SIGTERM.\n";
+  return wrapped(
+      "\n## Resuming\n\n`--resume` goes on from the complete checkpoint with the highest step of the same "
+      "job. The event `resumed` names those that it skipped.\n\nThe same job is one in which the options "
+      "of model and source (all but paths of files), and the keys that fix the mathematics, are as they "
+      "were. These keys fix the mathematics: " +
+      fixed +
+      ". All other keys may change.\n\nSome of the keys above may change, too, with `--accept`: `--resume "
+      "--accept train.optimizer.learning_rate` goes on with another learning rate or schedule. The same "
+      "holds for the other numbers of the optimizer, `train.clip_norm`, `train.threads`, "
+      "`train.precision` and `train.wire`. Without `--accept` the run is refused, and says which keys "
+      "differ. But if the folder has checkpoints of this job, too, it goes on from those.\n\nThe content "
+      "of `checkpoint.start_from` counts as a key. The new end (`train.epochs`, `train.steps`) must not "
+      "lie before the checkpoint. A checkpoint at which `train.steps` ended the run in the middle of an "
+      "epoch cannot serve a longer run: an earlier one is taken. To be able to extend a run, end it after "
+      "whole epochs, or give it more steps than it needs and stop it with SIGTERM.\n");
 }
 
 }  // namespace
 
 std::string job_reference_markdown(const Declarations& declarations) {
-  std::string page =
+  std::string page = wrapped(
       "# The job file\n\nA job is one TOML file. Every job needs `data.source`, and one of `model.name`, "
       "`model.file` and `model.library`. Some sources, models and schedules need keys of their own: where "
       "the default is *none, must be given*. All other keys may be left out. On the command line `--set "
       "table.key=value` overrides any key; it cannot remove one. Paths are relative to the folder in which "
-      "the command is run. A mistake is shown with its place and the nearest key or value.\n";
+      "the command is run. A mistake is shown with its place and the nearest key or value.\n");
   for (const Section& section : all_sections(declarations)) {
     page += "\n## " + section.title + "\n\n";
     if (section.lines.empty()) {
-      page += section.about + "\n";
+      page += wrapped(section.about) + "\n";
       continue;
     }
     page += "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";

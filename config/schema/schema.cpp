@@ -81,7 +81,8 @@ std::vector<Key> data_keys() {
                         "none, must be given")),
            MUSTER_MEMBER(data.source)),
       bind(key(kFixes, "data.shuffle", of(ValueType::boolean),
-               "Deals the samples in a new seeded order each epoch; costs no memory, but reads are no longer "
+               "Reads the samples in another random order each epoch, by `seed`; costs no memory, but reads "
+               "are no longer "
                "sequential. Only for sources with random access.",
                "`true` for sources with random access, else `false`"),
            MUSTER_MEMBER(data.shuffle)),
@@ -89,7 +90,8 @@ std::vector<Key> data_keys() {
                "Samples left out at the front, in source order, before the shuffle."),
            MUSTER_MEMBER(data.skip)),
       bind(key(kFixes, "data.take", at_least(ValueType::integer, 1),
-               "Samples kept after `skip`; more than there is raises the event `exhausted`, and is no error.",
+               "Samples kept after `skip`. If there are fewer, the run raises the event `exhausted`; that is "
+               "no error.",
                "all"),
            MUSTER_MEMBER(data.take)),
       bind(key(kFree, "data.repeat", at_least(ValueType::passes, 1),
@@ -130,7 +132,7 @@ std::vector<Key> train_keys() {
                "Ends after so many updates, also in the middle of a pass.", "not given"),
            MUSTER_MEMBER(train.steps)),
       bind(key(kFixes, "train.remainder", one_of({"keep", "drop", "pad"}),
-               "What becomes of a last batch that is not full. `keep`: it is trained as it is, and divided "
+               "What happens to a last batch that is not full. `keep`: it is trained as it is, and divided "
                "by its own samples. `drop`: it is left out and counted in the ledger. `pad`: it is filled "
                "with rows of weight 0, which keeps shapes equal and costs computation."),
            MUSTER_MEMBER(train.remainder)),
@@ -216,7 +218,7 @@ std::vector<Key> optimizer_keys() {
            MUSTER_MEMBER(train.optimizer.momentum)),
       bind(only_with(kOptimizer, {"sgd"},
                      key(kFixes, "train.optimizer.nesterov", of(ValueType::boolean),
-                         "Looks ahead along the momentum, which must be above 0.")),
+                         "Nesterov momentum; `momentum` must be above 0.")),
            MUSTER_MEMBER(train.optimizer.nesterov)),
       bind(key(kFixes, "train.optimizer.weight_decay", at_least(ValueType::number, 0),
                "Pulls weights towards 0: added to the gradient with `sgd` and `adam`, apart from it with "
@@ -282,7 +284,7 @@ std::vector<Key> replica_keys() {
                "The device of each replica of `muster run` in turn: `cpu:K`, the K-th logical core that the "
                "run may use, or `cuda:K`, the K-th visible GPU, K counting from 0. With `muster coordinate` "
                "leave it out: `muster join --device` names the device of each replica.",
-               "the cores in turn"),
+               "`cpu:0`, `cpu:1`, ... in turn"),
            MUSTER_MEMBER(cluster.devices)),
       bind(key("cluster.share_devices", of(ValueType::boolean),
                "Whether `cluster.devices` may name a device more than once: its replicas share it, and its "
@@ -326,7 +328,8 @@ std::vector<Key> cluster_keys() {
       bind(key("cluster.min_replicas", between(ValueType::integer, 1, 65536),
                "With fewer replicas training pauses until others join, for at most `cluster.give_up_after`; "
                "then one replica writes a last checkpoint, and the run fails. With `muster run` others join "
-               "only if `cluster.restart` is set. Has an effect only with on_loss = \"continue\"; at most "
+               "only if `cluster.restart` is set. Has an effect only with cluster.on_loss = \"continue\"; at "
+               "most "
                "cluster.replicas."),
            MUSTER_MEMBER(cluster.min_replicas)),
       bind(key("cluster.give_up_after", at_least(ValueType::duration, 1),

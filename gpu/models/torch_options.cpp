@@ -29,22 +29,22 @@ std::vector<OptionSpec> fashion_cnn_options() {
 }
 
 std::vector<OptionSpec> resnet18_options() {
-  return {integer("channels", "of the images: 3 for colours, 1 for grey", 3, 1, 1024),
-          integer("classes", "to tell apart", 10, 1, 1 << 24),
+  return {integer("channels", "channels of the images: 3 for RGB, 1 for gray", 3, 1, 1024),
+          integer("classes", "number of classes", 10, 1, 1 << 24),
           integer("side", "height and width of the images", 32, 16, 1024),
           integer("width", "channels of the first stage; the later ones have 2, 4 and 8 times as many", 64, 1,
                   1024)};
 }
 
 std::vector<OptionSpec> gpt2_options() {
-  return {integer("layers", "blocks of attention and perceptron", 12, 1, 1024),
-          integer("heads", "of attention in each block; they share out the width", 12, 1, 1024),
-          integer("width", "numbers that stand for a token within the model", 768, 1, 1 << 16),
-          integer("context", "most tokens that a prediction looks back on", 1024, 1, 1 << 20),
+  return {integer("layers", "transformer blocks", 12, 1, 1024),
+          integer("heads", "attention heads in each block; they divide the width among them", 12, 1, 1024),
+          integer("width", "width of the embedding", 768, 1, 1 << 16),
+          integer("context", "most tokens that one prediction is made from", 1024, 1, 1 << 20),
           integer("vocabulary", "number of different tokens; at least data.vocabulary", 50257, 2, 1 << 24),
           {"dropout",
            OptionType::number,
-           "share of activations that is set to 0 in training, drawn anew for each shard and step",
+           "share of activations that is set to 0 in training, drawn for each shard and step",
            Option{0.0},
            0,
            0.99,
