@@ -13,12 +13,13 @@ namespace {
 
 constexpr const char* kJoinUsage =
     "Usage: muster join --coordinator HOST:PORT [--device cpu:K|cuda:K] [--loader] [--unchecked]\n\n"
-    "Adds a replica to a run, at any time. It gets the job from the coordinator, and its state from a\n"
-    "replica while the others train on. On SIGTERM or SIGHUP it leaves at a step boundary: other replicas\n"
-    "take its shards, and no step is lost. On Ctrl-C, or a second signal, it ends at once, as in a crash. A\n"
-    "replica that was cut off from the coordinator, and evicted, joins again when it reaches it.\n"
-    "Exit codes: 0 the run is completed or was stopped, or the replica left as above; 1 failed, the reason\n"
-    "is on stderr; 2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
+    "Adds a replica (--loader: a loader) to a run of `muster coordinate`, before it begins or while it\n"
+    "trains. The coordinator sends the job. Another replica sends the state while training goes on.\n"
+    "SIGTERM or SIGHUP: the replica leaves at the next step boundary, and the others take its shards.\n"
+    "SIGINT (Ctrl-C), or a second signal: the process ends at once, as in a crash.\n"
+    "A replica that was cut off and evicted joins again as soon as it can reach the coordinator.\n"
+    "Exit codes: 0 the run is completed or was stopped, or the replica left in good order;\n"
+    "1 failed, the reason is on stderr; 2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
 
 constexpr std::int64_t kSecondsMax = 366 * 24 * 3600;
 
@@ -37,13 +38,13 @@ int join_command(const Arguments& arguments, const Registry& registry) {
   options.add_options()("coordinator", po::value<std::string>()->value_name("HOST:PORT")->required(),
                         "where the coordinator listens")(
       "device", po::value<std::string>()->value_name("D"),
-      "the device to compute on; default: cpu:0, cpu:1, ... in turn")(
-      "unchecked", "do not check on the first samples what model and data promise (docs/guides/contract.md)")(
+      "the device to compute on; default: a core of this machine, assigned in turn")(
+      "unchecked", "skip the check of model and data on the first samples (docs/guides/contract.md)")(
       "loader", "a loader process instead of a replica (cluster.loaders > 0)")(
       "patience", po::value<std::int64_t>()->value_name("SECONDS")->default_value(60),
-      "how long the coordinator is looked for")(
+      "how long to try to reach the coordinator")(
       "orphan-after", po::value<std::int64_t>()->value_name("SECONDS"),
-      "how long it may be gone later, before this process ends itself; default: the job's "
+      "how long the coordinator may be unreachable later before this process ends; default: the job's "
       "cluster.orphan_after")("help", "this text");
   int code = kCompleted;
   const auto given = parse("join", kJoinUsage, arguments, options, nullptr, code);

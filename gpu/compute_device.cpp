@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "gpu/norm.hpp"
 #include "muster/error.hpp"
 #ifdef MUSTER_WITH_CUDA
 #include "gpu/cuda_discover.hpp"
@@ -26,20 +25,10 @@ Mark::~Mark() {
   if (event_ != nullptr) device_->forget(event_);
 }
 
-void ComputeDevice::same(std::size_t one, std::size_t other) {
-  MUSTER_CHECK(one == other, "sizes", one, "and", other);
-}
-
 void ComputeDevice::check_rows(std::size_t from, std::size_t stride, std::size_t width, std::size_t to) {
   MUSTER_CHECK(width > 0 && stride >= width && to % width == 0, "rows of", width, "in", stride, "to", to);
   MUSTER_CHECK(to == 0 || (to / width - 1) * stride + width <= from, "elements", from, "rows of", width, "in",
                stride, "to", to);
-}
-
-std::size_t norm_space(std::size_t count) {
-  std::size_t space = 1;
-  for (count = norm::blocks(count); count > 1; count = norm::blocks(count)) space += count;
-  return space;
 }
 
 namespace {

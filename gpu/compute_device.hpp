@@ -1,5 +1,5 @@
-// The device that one replica computes on: its memory, and everything that is done to it element by element.
-// Two kinds: the host's processor, and a CUDA GPU; both give the same bits (see elements.hpp).
+// The device that one replica computes on: its memory, copies, waiting, and the arithmetic on vectors
+// (vector_operations.hpp). Two kinds: the host's processor, and a CUDA GPU.
 //
 // Work is done in the order in which it is put, as if by one thread of the device (the compute stream). On a
 // GPU a call returns before its work is done, and operands must live, unchanged by others, until then: wait
@@ -19,8 +19,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "gpu/elements.hpp"
 #include "gpu/memory_pool.hpp"
+#include "gpu/vector_operations.hpp"
 
 namespace muster {
 
@@ -50,9 +50,6 @@ class RecordedWork {
   virtual ~RecordedWork() = default;
   virtual void replay() = 0;
 };
-
-/// Where squared_norm writes: how many doubles it needs for so many elements. The first is the result.
-std::size_t norm_space(std::size_t count);
 
 class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
  public:
@@ -89,12 +86,12 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
 
   template <class T>
   void copy_in(Source<T> host, std::span<T> to) {
-    same(host.size(), to.size());
+    check_same_size(host.size(), to.size());
     put_copy(host.data(), to.data(), host.size_bytes(), Direction::in);
   }
   template <class T>
   void copy_out(Source<T> from, std::span<T> host) {
-    same(from.size(), host.size());
+    check_same_size(from.size(), host.size());
     put_copy(from.data(), host.data(), from.size_bytes(), Direction::out);
   }
   /// Rows of `width` elements, `stride` apart in `from`: one after the other to `host`, as many as fit there.
@@ -107,7 +104,7 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   /// when the copy is done. Pinned memory, or it is neither quick nor beside anything.
   template <class T>
   [[nodiscard]] Mark copy_out_aside(const Mark& after, Source<T> from, std::span<T> host) {
-    same(from.size(), host.size());
+    check_same_size(from.size(), host.size());
     return put_aside(after, from.data(), host.data(), from.size_bytes());
   }
   template <class T>
@@ -128,41 +125,8 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   virtual void wait(const Mark& mark) = 0;     ///< blocks the calling thread
   virtual void synchronize() = 0;              ///< blocks until all work is done, copies aside as well
 
-  // --- sums ---
-
-  /// out = (left + right), scaled. Also state += change.
-  virtual void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
-                   std::span<float> out) = 0;
-  virtual void scale(std::span<const float> values, elements::Scale by, std::span<float> out) = 0;
-  /// out = values * *factor, where `factor` is memory of the device.
-  virtual void scale_by(std::span<const float> values, const float* factor, std::span<float> out) = 0;
-
-  // --- updates: of the optimisers in optimizer.hpp; foretell_ changes the parameters only ---
-
-  virtual void sgd(elements::From<elements::SgdFactors> factors, std::span<float> parameters,
-                   std::span<const float> gradient) = 0;
-  virtual void sgd_momentum(elements::From<elements::SgdFactors> factors, bool nesterov,
-                            std::span<float> parameters, std::span<const float> gradient,
-                            std::span<float> momentum) = 0;
-  virtual void foretell_sgd_momentum(elements::From<elements::SgdFactors> factors, bool nesterov,
-                                     std::span<float> parameters, std::span<const float> gradient,
-                                     std::span<const float> momentum) = 0;
-  virtual void adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
-                    std::span<const float> gradient, std::span<float> average, std::span<float> square) = 0;
-  virtual void foretell_adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
-                             std::span<const float> gradient, std::span<const float> average,
-                             std::span<const float> square) = 0;
-
-  // --- looks across elements; the results are memory of the device, so nobody has to wait ---
-
-  /// The sum of squares in double, in an order that depends on the size alone: see norm.hpp. `space` has
-  /// norm_space(values.size()) elements; the result is the first.
-  virtual void squared_norm(std::span<const float> values, std::span<double> space) = 0;
-  /// *factor = what the gradient of this squared norm is multiplied with to have a norm of at most norm_max.
-  virtual void clip_factor(const double* squared_norm, float norm_max, float* factor) = 0;
-  /// *first = index of the first element that is NaN or Inf, or kNone.
-  virtual void find_not_finite(std::span<const float> values, std::uint64_t* first) = 0;
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  /// Arithmetic on vectors in its memory, as work of this device. It goes with the device.
+  virtual VectorOperations& vectors() = 0;
 
   // --- recording ---
 
@@ -183,8 +147,6 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   virtual void put_zeros(void* to, std::size_t bytes) = 0;
   virtual void put_value(const void* value, std::size_t bytes, void* to) = 0;
 
-  /// A bug if they differ.
-  static void same(std::size_t one, std::size_t other);
   static void check_rows(std::size_t from, std::size_t stride, std::size_t width, std::size_t to);
 
  private:

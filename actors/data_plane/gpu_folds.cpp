@@ -38,13 +38,13 @@ class GpuFolds final : public FoldUnit {
       const bool last = i + 1 == program.code.size();
       if (program.code[i] != FoldProgram::kAdd) {
         stack_.push_back({operands[program.code[i]], count});
-        if (last) device_->scale(stack_.back(), by, {out, count});
+        if (last) device_->vectors().scale(stack_.back(), by, {out, count});
         continue;
       }
       const auto right = stack_.back();
       stack_.pop_back();
       const std::span<float> sum = last ? std::span(out, count) : level(stack_.size() - 1, count);
-      device_->add(stack_.back(), right, last ? by : elements::Scale{}, sum);
+      device_->vectors().add(stack_.back(), right, last ? by : elements::Scale{}, sum);
       stack_.back() = sum;
     }
     under_way_.push_back(device_->mark());

@@ -102,13 +102,15 @@ std::vector<OptionSpec> idx_options() {
   };
   declare("train_images", OptionType::path, "IDX file of the training images, plain or gzip");
   declare("train_labels", OptionType::path, "IDX file of the training labels, one for each image");
-  declare("test_images", OptionType::path, "IDX file of the test images; without it nothing is evaluated")
+  declare("test_images", OptionType::path,
+          "IDX file of the test images; without it the model is not evaluated")
       .default_value.emplace(std::string());
-  declare("test_labels", OptionType::path, "IDX file of the test labels; given together with test_images")
+  declare("test_labels", OptionType::path, "IDX file of the test labels; required with `test_images`")
       .default_value.emplace(std::string());
-  declare("mean", OptionType::number, "subtracted from each pixel, which lies in 0 to 1")
+  declare("mean", OptionType::number, "subtracted from each pixel, after scaling to 0 to 1")
       .default_value.emplace(0.0);
-  auto& deviation = declare("std", OptionType::number, "what each pixel is then divided by; above 0");
+  auto& deviation =
+      declare("std", OptionType::number, "divisor of each pixel, after subtracting `mean`; above 0");
   deviation.default_value.emplace(1.0);
   deviation.minimum = 0.0;
   return specs;

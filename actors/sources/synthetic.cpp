@@ -112,10 +112,10 @@ std::vector<OptionSpec> synthetic_options() {
     spec.maximum = static_cast<double>(maximum);
   };
   between(declare("samples", "training samples", 4096), 1, kSamplesMax);
-  between(declare("inputs", "elements of x", 16), 1, kWidthMax);
-  between(declare("outputs", "elements of y", 1), 1, kWidthMax);
+  between(declare("inputs", "elements of a sample's input", 16), 1, kWidthMax);
+  between(declare("outputs", "elements of a sample's target", 1), 1, kWidthMax);
   between(declare("test_samples", "test samples; 0: no test set", 0), 0, kSamplesMax);
-  declare("seed", "seed of the data", 1);
+  declare("seed", "seed of the generated data", 1);
   return specs;
 }
 

@@ -73,8 +73,8 @@ std::vector<OptionSpec> tokens_options() {
   OptionSpec type{
       "type",
       OptionType::text,
-      "how a token is written in the files: unsigned, little-endian, nothing between; a text file "
-      "is one of uint8 with a vocabulary of 256",
+      "type of a token in the files: unsigned, little-endian, without separators; read a text file as "
+      "`uint8` with a `vocabulary` of 256",
       Option{std::string("uint16")},
       {},
       {},
@@ -88,14 +88,14 @@ std::vector<OptionSpec> tokens_options() {
         key, OptionType::integer, help, Option{value}, static_cast<double>(least), static_cast<double>(most),
         {}};
   };
-  OptionSpec test = file("test", "token file of the test set; without it nothing is evaluated");
+  OptionSpec test = file("test", "token file of the test set; without it the model is not evaluated");
   test.default_value.emplace(std::string());
   return {file("train", "token file of the training set"), test, type,
-          integer("vocabulary", "number of different tokens; each in the files is below it", 50257, 1,
-                  kVocabularyMax),
+          integer("vocabulary", "number of different tokens; each token in the files must be below it", 50257,
+                  1, kVocabularyMax),
           integer("context",
-                  "tokens that a sample predicts, each from those before it in the sample; at most what the "
-                  "model looks back on",
+                  "tokens that a sample predicts, each from those before it in the sample; at most the "
+                  "context of the model",
                   1024, 1, kContextMax)};
 }
 

@@ -50,8 +50,8 @@ class GpuSums final : public SumMemory {
 
   void add_up(std::span<float* const> operands, ElementRange elements) override {
     for (std::size_t i = 1; i < operands.size(); ++i)
-      device_->add(part(operands[i], elements), part(operands[i - 1], elements), {},
-                   part(operands[i], elements));
+      device_->vectors().add(part(operands[i], elements), part(operands[i - 1], elements), {},
+                             part(operands[i], elements));
   }
 
   void finish(std::span<float* const> sums, ElementRange elements) override {

@@ -15,7 +15,7 @@ FiniteCheck::FiniteCheck(std::shared_ptr<ComputeDevice> device)
     : device_(std::move(device)), first_(device_, 1), first_on_host_(device_, 1) {}
 
 NotFinite FiniteCheck::look(std::span<const float> values, const std::vector<ShardMetrics>& metrics) const {
-  device_->find_not_finite(values, first_.data());
+  device_->vectors().find_not_finite(values, first_.data());
   device_->copy_out(first_.span(), first_on_host_.span());
   device_->wait(device_->mark());
   NotFinite found;
@@ -26,7 +26,7 @@ NotFinite FiniteCheck::look(std::span<const float> values, const std::vector<Sha
     found.value = loss->loss;
   }
   const std::uint64_t first = first_on_host_.span()[0];
-  if (first == ComputeDevice::kNone) return found;
+  if (first == VectorOperations::kNone) return found;
   float value = 0;
   device_->copy_out(values.subspan(first, 1), std::span(&value, 1));
   device_->synchronize();

@@ -25,7 +25,7 @@ std::span<const float> mean_on_device(TrainerState& trainer, const RoundRecord& 
   // It is clipped in place, and others may miss it as it was.
   wanted = wanted || (mean == MeanIs::in_mean && trainer.clipping);
   const std::span<float> on_gpu = trainer.gradient.gpu().span();
-  if (mean == MeanIs::in_sums) trainer.device->scale(trainer.accumulator->whole(), by, on_gpu);
+  if (mean == MeanIs::in_sums) trainer.device->vectors().scale(trainer.accumulator->whole(), by, on_gpu);
   if (wanted) trainer.device->copy_out(on_gpu, std::span<float>(trainer.gradient.host()));
   return on_gpu;
 }
@@ -34,7 +34,7 @@ std::span<const float> mean_on_device(TrainerState& trainer, const RoundRecord& 
 void add_to_buffers(TrainerState& trainer, std::span<const float> mean) {
   const std::size_t parameters = trainer.model->layout().parameters;
   const std::span<float> buffers = trainer.state.span().subspan(parameters);
-  trainer.device->add(buffers, mean.subspan(parameters), {}, buffers);
+  trainer.device->vectors().add(buffers, mean.subspan(parameters), {}, buffers);
 }
 
 // On a GPU the mean is always in the same place, so all that follows from it is recorded at the first step.

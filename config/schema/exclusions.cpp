@@ -39,11 +39,11 @@ std::vector<Exclusion> table() {
        "one of the two: a sharded optimizer sends new parameters, which are not compressed"},
       // What a shard's steps left out is with its replica and that one's buddy alone.
       {"cluster.straggler.action", "speculate", "train.compression",
-       "\"wait\", \"evict\", \"shed\" or \"drop\": no other replica can compute a backup task for a shard "
-       "without what its steps left out"},
+       "\"wait\", \"evict\", \"shed\" or \"drop\": a backup task needs what the shard's earlier steps left "
+       "out, and most replicas do not have it"},
       {"train.clip_norm", "", "train.shard_optimizer",
        "one of the two: with a sharded optimizer each replica has a part of the mean gradient, and updates "
-       "it before anyone could know the norm of all"},
+       "it before the norm of the whole gradient is known"},
       {"reduce.algorithm", "one_shot", "train.shard_optimizer",
        "\"auto\" or another one: with one_shot every replica adds the whole gradient, and a sharded "
        "optimizer needs an owner for each range"},

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "gpu/cuda/cuda_vectors.hpp"
 #include "gpu/cuda/failure.hpp"
+#include "gpu/cuda/kernels.hpp"
 #include "gpu/cuda_make.hpp"
 #include "gpu/gpu_guard.hpp"
 
@@ -59,10 +61,12 @@ CudaDevice::CudaDevice(int number, const DeviceMemory& memory)
       pinned_({memory.pinned_bound_bytes, "pinned memory of " + name_, memory.pinned_key},
               pinned_memory(number)) {
   const GpuGuard here(number_, name_);
-  must(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, number_), name_,
+  int multiprocessors = 1;
+  must(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number_), name_,
        "cudaDeviceGetAttribute");
   try {
     make_streams();
+    vectors_ = make_cuda_vectors(number_, name_, {streams_.work, multiprocessors});
   } catch (...) {
     destroy_streams();
     throw;
@@ -276,11 +280,7 @@ void CudaDevice::put_zeros(void* to, std::size_t bytes) {
 
 void CudaDevice::put_value(const void* value, std::size_t bytes, void* to) {
   const GpuGuard here(number_, name_);
-  launched(cuda::set(on(), value, bytes, to), "set");
-}
-
-void CudaDevice::launched(cudaError_t code, const char* kernel) const {
-  if (code != cudaSuccess) must(code, name_, (std::string("kernel ") + kernel).c_str());
+  launched(cuda::set({streams_.work}, value, bytes, to), name_, "set");
 }
 
 namespace {

@@ -5,12 +5,12 @@
 #include <cuda_runtime_api.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/mutex.hpp"
 #include "gpu/compute_device.hpp"
-#include "gpu/cuda/kernels.hpp"
 
 namespace muster::cuda {
 
@@ -41,24 +41,7 @@ class CudaDevice final : public ComputeDevice {
   void wait(const Mark& mark) override;
   void synchronize() override;
 
-  void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
-           std::span<float> out) override;
-  void scale(std::span<const float> values, elements::Scale by, std::span<float> out) override;
-  void scale_by(std::span<const float> values, const float* factor, std::span<float> out) override;
-
-  void sgd(SgdFrom factors, std::span<float> parameters, std::span<const float> gradient) override;
-  void sgd_momentum(SgdFrom factors, bool nesterov, std::span<float> parameters,
-                    std::span<const float> gradient, std::span<float> momentum) override;
-  void foretell_sgd_momentum(SgdFrom factors, bool nesterov, std::span<float> parameters,
-                             std::span<const float> gradient, std::span<const float> momentum) override;
-  void adam(AdamFrom factors, std::span<float> parameters, std::span<const float> gradient,
-            std::span<float> average, std::span<float> square) override;
-  void foretell_adam(AdamFrom factors, std::span<float> parameters, std::span<const float> gradient,
-                     std::span<const float> average, std::span<const float> square) override;
-
-  void squared_norm(std::span<const float> values, std::span<double> space) override;
-  void clip_factor(const double* squared_norm, float norm_max, float* factor) override;
-  void find_not_finite(std::span<const float> values, std::uint64_t* first) override;
+  VectorOperations& vectors() override { return *vectors_; }
 
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override;
 
@@ -88,14 +71,11 @@ class CudaDevice final : public ComputeDevice {
   void destroy_streams() noexcept MUSTER_EXCLUDES(mutex_);
   cudaEvent_t an_event() MUSTER_EXCLUDES(mutex_);
   Mark mark_of(cudaStream_t stream) MUSTER_EXCLUDES(mutex_);
-  /// Throws unless the launch was accepted.
-  void launched(cudaError_t code, const char* kernel) const;
-  On on() const { return {streams_.work, multiprocessors_}; }
 
   const int number_;
   const std::string name_;
-  int multiprocessors_ = 1;
   Streams streams_;
+  std::unique_ptr<VectorOperations> vectors_;  // on the stream of the work
 
   mutable Mutex mutex_;  // for what arrays and marks reach from any thread
   LastCopy last_copy_ MUSTER_GUARDED_BY(mutex_);

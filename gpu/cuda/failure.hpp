@@ -17,4 +17,9 @@ inline void must(cudaError_t code, const std::string& gpu, const char* call) {
   throw Error(gpu + ": " + call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")");
 }
 
+/// The same of a kernel: `code` is what its launch returned.
+inline void launched(cudaError_t code, const std::string& gpu, const char* kernel) {
+  if (code != cudaSuccess) must(code, gpu, (std::string("kernel ") + kernel).c_str());
+}
+
 }  // namespace muster::cuda

@@ -1,6 +1,6 @@
 // The kernels, as functions that put them on a stream. Each does what the loop of the same name in
-// host_device.cpp does, with the same bits, and returns what cudaGetLastError says after the launch. Any
-// alignment of elements; a count of 0 launches nothing. Pointers are device memory.
+// vector_operations.cpp does, with the same bits, and returns what cudaGetLastError says after the launch.
+// Any alignment of elements; a count of 0 launches nothing. Pointers are device memory.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -13,13 +13,13 @@ Clipping::Clipping(std::shared_ptr<ComputeDevice> device, std::size_t elements, 
       squared_norm_(device_, 1) {}
 
 void Clipping::measure(std::span<const float> gradient) {
-  device_->squared_norm(gradient, space_.span());
-  device_->clip_factor(space_.data(), norm_max_, factor_.data());
+  device_->vectors().squared_norm(gradient, space_.span());
+  device_->vectors().clip_factor(space_.data(), norm_max_, factor_.data());
   device_->copy_out(space_.span().first(1), squared_norm_.span());
 }
 
 void Clipping::clip(std::span<const float> gradient, std::span<float> out) const {
-  device_->scale_by(gradient, factor_.data(), out);
+  device_->vectors().scale_by(gradient, factor_.data(), out);
 }
 
 double Clipping::norm() const {

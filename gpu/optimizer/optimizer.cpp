@@ -60,9 +60,9 @@ class Sgd final : public Optimizer {
   void foretell(std::uint64_t step, std::size_t first, std::span<float> parameters,
                 std::span<const float> gradient) const override {
     check(step, first, parameters, gradient);
-    if (momentum_.empty()) return device_->sgd(factors(step), parameters, gradient);
-    device_->foretell_sgd_momentum(factors(step), options_.nesterov, parameters, gradient,
-                                   momentum_.span().subspan(first, parameters.size()));
+    if (momentum_.empty()) return device_->vectors().sgd(factors(step), parameters, gradient);
+    device_->vectors().foretell_sgd_momentum(factors(step), options_.nesterov, parameters, gradient,
+                                             momentum_.span().subspan(first, parameters.size()));
   }
 
   std::unique_ptr<SteadyUpdate> steady(std::span<float> parameters, std::span<const float> gradient,
@@ -97,9 +97,9 @@ class Sgd final : public Optimizer {
 
   void put(From<SgdFactors> factors, std::size_t first, std::span<float> parameters,
            std::span<const float> gradient) {
-    if (momentum_.empty()) return device_->sgd(factors, parameters, gradient);
-    device_->sgd_momentum(factors, options_.nesterov, parameters, gradient,
-                          momentum_.span().subspan(first, parameters.size()));
+    if (momentum_.empty()) return device_->vectors().sgd(factors, parameters, gradient);
+    device_->vectors().sgd_momentum(factors, options_.nesterov, parameters, gradient,
+                                    momentum_.span().subspan(first, parameters.size()));
   }
 
   SgdOptions options_;
@@ -130,8 +130,9 @@ class Adam final : public Optimizer {
   void foretell(std::uint64_t step, std::size_t first, std::span<float> parameters,
                 std::span<const float> gradient) const override {
     check(step, first, parameters, gradient);
-    device_->foretell_adam(factors(step), parameters, gradient, part(average_, first, parameters.size()),
-                           part(square_, first, parameters.size()));
+    device_->vectors().foretell_adam(factors(step), parameters, gradient,
+                                     part(average_, first, parameters.size()),
+                                     part(square_, first, parameters.size()));
   }
 
   std::unique_ptr<SteadyUpdate> steady(std::span<float> parameters, std::span<const float> gradient,
@@ -180,8 +181,8 @@ class Adam final : public Optimizer {
 
   void put(From<AdamFactors> factors, std::size_t first, std::span<float> parameters,
            std::span<const float> gradient) {
-    device_->adam(factors, parameters, gradient, part(average_, first, parameters.size()),
-                  part(square_, first, parameters.size()));
+    device_->vectors().adam(factors, parameters, gradient, part(average_, first, parameters.size()),
+                            part(square_, first, parameters.size()));
   }
 
   AdamOptions options_;

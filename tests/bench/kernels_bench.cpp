@@ -89,23 +89,25 @@ const std::vector<Kernel>& kernels() {
       {"copy", 8, [](const Arrays& a) { a.copy_within(); }},
       {"copy_in", 4, [](const Arrays& a) { a.device->copy_in<float>(a.host.span(), a.at(0)); }},
       {"copy_out", 4, [](const Arrays& a) { a.device->copy_out<float>(a.at(0), a.host.span()); }},
-      {"add", 12, [](const Arrays& a) { a.device->add(a.at(0), a.at(1), {}, a.at(2)); }},
+      {"add", 12, [](const Arrays& a) { a.device->vectors().add(a.at(0), a.at(1), {}, a.at(2)); }},
       {"scale", 8,
        [](const Arrays& a) {
-         a.device->scale(a.at(0), {0.5F, false}, a.at(1));
+         a.device->vectors().scale(a.at(0), {0.5F, false}, a.at(1));
        }},
       {"divide", 8,
        [](const Arrays& a) {
-         a.device->scale(a.at(0), {3.0F, true}, a.at(1));
+         a.device->vectors().scale(a.at(0), {3.0F, true}, a.at(1));
        }},
-      {"sgd", 12, [](const Arrays& a) { a.device->sgd(kSgd, a.at(0), a.at(1)); }},
+      {"sgd", 12, [](const Arrays& a) { a.device->vectors().sgd(kSgd, a.at(0), a.at(1)); }},
       {"sgd_momentum", 20,
-       [](const Arrays& a) { a.device->sgd_momentum(kSgd, false, a.at(0), a.at(1), a.at(2)); }},
+       [](const Arrays& a) { a.device->vectors().sgd_momentum(kSgd, false, a.at(0), a.at(1), a.at(2)); }},
       {"sgd_nesterov", 20,
-       [](const Arrays& a) { a.device->sgd_momentum(kSgd, true, a.at(0), a.at(1), a.at(2)); }},
-      {"adam", 28, [](const Arrays& a) { a.device->adam(kAdam, a.at(0), a.at(1), a.at(2), a.at(3)); }},
-      {"squared_norm", 4, [](const Arrays& a) { a.device->squared_norm(a.at(1), a.norm.span()); }},
-      {"find_not_finite", 4, [](const Arrays& a) { a.device->find_not_finite(a.at(1), a.first.data()); }},
+       [](const Arrays& a) { a.device->vectors().sgd_momentum(kSgd, true, a.at(0), a.at(1), a.at(2)); }},
+      {"adam", 28,
+       [](const Arrays& a) { a.device->vectors().adam(kAdam, a.at(0), a.at(1), a.at(2), a.at(3)); }},
+      {"squared_norm", 4, [](const Arrays& a) { a.device->vectors().squared_norm(a.at(1), a.norm.span()); }},
+      {"find_not_finite", 4,
+       [](const Arrays& a) { a.device->vectors().find_not_finite(a.at(1), a.first.data()); }},
   };
   return all;
 }

@@ -33,8 +33,6 @@ const std::map<std::string, Size> kTooLarge{
     {"Engine", {47, 30}},
     {"SharedMemoryTransport", {47, 17}},
     {"Core", {46, 10}},
-    {"CudaDevice", {46, 11}},
-    {"ComputeDevice", {43, 0}},
     {"NodeRecord", {0, 36}},
 };
 

@@ -18,6 +18,59 @@
 
 namespace muster::testing {
 
+/// The arithmetic of the host, each operation as a piece of work for `put`.
+class LateVectors final : public VectorOperations {
+ public:
+  using Put = std::function<void(std::function<void()> work)>;
+  explicit LateVectors(Put put) : put_(std::move(put)) {}
+
+  void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
+           std::span<float> out) override {
+    put_([=, this] { host_->add(left, right, by, out); });
+  }
+  void scale(std::span<const float> values, elements::Scale by, std::span<float> out) override {
+    put_([=, this] { host_->scale(values, by, out); });
+  }
+  void scale_by(std::span<const float> values, const float* factor, std::span<float> out) override {
+    put_([=, this] { host_->scale_by(values, factor, out); });
+  }
+  void sgd(elements::From<elements::SgdFactors> factors, std::span<float> parameters,
+           std::span<const float> gradient) override {
+    put_([=, this] { host_->sgd(factors, parameters, gradient); });
+  }
+  void sgd_momentum(elements::From<elements::SgdFactors> factors, bool nesterov, std::span<float> parameters,
+                    std::span<const float> gradient, std::span<float> momentum) override {
+    put_([=, this] { host_->sgd_momentum(factors, nesterov, parameters, gradient, momentum); });
+  }
+  void foretell_sgd_momentum(elements::From<elements::SgdFactors> factors, bool nesterov,
+                             std::span<float> parameters, std::span<const float> gradient,
+                             std::span<const float> momentum) override {
+    put_([=, this] { host_->foretell_sgd_momentum(factors, nesterov, parameters, gradient, momentum); });
+  }
+  void adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
+            std::span<const float> gradient, std::span<float> average, std::span<float> square) override {
+    put_([=, this] { host_->adam(factors, parameters, gradient, average, square); });
+  }
+  void foretell_adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
+                     std::span<const float> gradient, std::span<const float> average,
+                     std::span<const float> square) override {
+    put_([=, this] { host_->foretell_adam(factors, parameters, gradient, average, square); });
+  }
+  void squared_norm(std::span<const float> values, std::span<double> space) override {
+    put_([=, this] { host_->squared_norm(values, space); });
+  }
+  void clip_factor(const double* squared_norm, float norm_max, float* factor) override {
+    put_([=, this] { host_->clip_factor(squared_norm, norm_max, factor); });
+  }
+  void find_not_finite(std::span<const float> values, std::uint64_t* first) override {
+    put_([=, this] { host_->find_not_finite(values, first); });
+  }
+
+ private:
+  Put put_;
+  std::unique_ptr<VectorOperations> host_ = make_host_vectors();
+};
+
 class LateDevice final : public ComputeDevice {
  public:
   const std::string& name() const override { return name_; }
@@ -73,47 +126,7 @@ class LateDevice final : public ComputeDevice {
     while (!aside_.empty()) finish(aside_.begin()->first);
   }
 
-  void add(std::span<const float> left, std::span<const float> right, elements::Scale by,
-           std::span<float> out) override {
-    put([=, this] { host_->add(left, right, by, out); });
-  }
-  void scale(std::span<const float> values, elements::Scale by, std::span<float> out) override {
-    put([=, this] { host_->scale(values, by, out); });
-  }
-  void scale_by(std::span<const float> values, const float* factor, std::span<float> out) override {
-    put([=, this] { host_->scale_by(values, factor, out); });
-  }
-  void sgd(elements::From<elements::SgdFactors> factors, std::span<float> parameters,
-           std::span<const float> gradient) override {
-    put([=, this] { host_->sgd(factors, parameters, gradient); });
-  }
-  void sgd_momentum(elements::From<elements::SgdFactors> factors, bool nesterov, std::span<float> parameters,
-                    std::span<const float> gradient, std::span<float> momentum) override {
-    put([=, this] { host_->sgd_momentum(factors, nesterov, parameters, gradient, momentum); });
-  }
-  void foretell_sgd_momentum(elements::From<elements::SgdFactors> factors, bool nesterov,
-                             std::span<float> parameters, std::span<const float> gradient,
-                             std::span<const float> momentum) override {
-    put([=, this] { host_->foretell_sgd_momentum(factors, nesterov, parameters, gradient, momentum); });
-  }
-  void adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
-            std::span<const float> gradient, std::span<float> average, std::span<float> square) override {
-    put([=, this] { host_->adam(factors, parameters, gradient, average, square); });
-  }
-  void foretell_adam(elements::From<elements::AdamFactors> factors, std::span<float> parameters,
-                     std::span<const float> gradient, std::span<const float> average,
-                     std::span<const float> square) override {
-    put([=, this] { host_->foretell_adam(factors, parameters, gradient, average, square); });
-  }
-  void squared_norm(std::span<const float> values, std::span<double> space) override {
-    put([=, this] { host_->squared_norm(values, space); });
-  }
-  void clip_factor(const double* squared_norm, float norm_max, float* factor) override {
-    put([=, this] { host_->clip_factor(squared_norm, norm_max, factor); });
-  }
-  void find_not_finite(std::span<const float> values, std::uint64_t* first) override {
-    put([=, this] { host_->find_not_finite(values, first); });
-  }
+  VectorOperations& vectors() override { return vectors_; }
 
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override {
     struct Recorded final : RecordedWork {
@@ -224,6 +237,7 @@ class LateDevice final : public ComputeDevice {
 
   std::string name_ = "cuda:0";
   std::shared_ptr<ComputeDevice> host_ = make_host_device();
+  LateVectors vectors_{[this](std::function<void()> work) { put(std::move(work)); }};
   std::map<const std::byte*, std::size_t> ranges_;  // that pin() was given
   std::deque<std::function<void()>> work_;
   std::map<std::uint64_t, Aside> aside_;

@@ -37,7 +37,7 @@ TEST(Gpu, LargeNormsHaveTheBitsOfTheTwin) {
     const DeviceFloats values(device, numbers.size());
     const DeviceArray<double> space(device, norm_space(numbers.size()));
     device->copy_in(std::span<const float>(numbers), values.span());
-    device->squared_norm(values.span(), space.span());
+    device->vectors().squared_norm(values.span(), space.span());
     std::vector<double> found(1);
     device->copy_out<double>(space.span().first(1), std::span(found));
     device->synchronize();
@@ -85,7 +85,7 @@ TEST(Gpu, BorrowableMemoryIsPinnedOrTheReasonIsSaid) {
     gpu->wait(gpu->copy_out_aside<float>(gpu->mark(), array.span(), shared));
     EXPECT_TRUE(std::ranges::equal(plain, shared));
     gpu->copy_in(std::span<const float>(shared), array.span());
-    gpu->add(array.span(), array.span(), {}, array.span());
+    gpu->vectors().add(array.span(), array.span(), {}, array.span());
     gpu->copy_out<float>(array.span(), std::span(plain));
     gpu->synchronize();
     EXPECT_EQ(plain[7], 8.0F * static_cast<float>(2 << round));
@@ -101,7 +101,7 @@ TEST(Gpu, AMarkIsPassedOnlyAfterItsWork) {
   gpu->copy_in(std::span<const float>(host_ones), ones.span());
   const PinnedFloats seen(gpu, kCount);
   for (int round = 1; round <= 20; ++round) {
-    for (int i = 0; i < 5; ++i) gpu->add(values.span(), ones.span(), {}, values.span());
+    for (int i = 0; i < 5; ++i) gpu->vectors().add(values.span(), ones.span(), {}, values.span());
     const Mark copied = gpu->copy_out_aside(gpu->mark(), values.span(), seen.span());
     std::uint64_t polled = 0;
     while (!gpu->reached(copied)) ++polled;

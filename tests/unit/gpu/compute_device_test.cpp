@@ -154,7 +154,7 @@ TEST_P(OnDevice, BucketsLeaveAsideWhileWorkGoesOn) {
     std::vector<Mark> marks;
     for (std::size_t b = 0; b < kBuckets; ++b) {
       const auto bucket = gradient.span().subspan(b * kBucket, kBucket);
-      device_->scale(bucket, {2.0F, false}, bucket);
+      device_->vectors().scale(bucket, {2.0F, false}, bucket);
       marks.push_back(
           device_->copy_out_aside(device_->mark(), bucket, left.span().subspan(b * kBucket, kBucket)));
     }
@@ -194,7 +194,7 @@ TEST_P(OnDevice, MemoryOfTheHostIsPinnedForAWhile) {
     EXPECT_EQ(static_cast<bool>(range), range.refused().empty()) << range.refused();
     const DeviceFloats array(device_, there.size());
     device_->copy_in(std::span<const float>(there), array.span());
-    device_->add(array.span(), array.span(), {}, array.span());
+    device_->vectors().add(array.span(), array.span(), {}, array.span());
     device_->wait(device_->copy_out_aside<float>(device_->mark(), array.span(), std::span(there)));
     EXPECT_EQ(there, Floats(there.size(), i == 0 ? 6.0F : i == 1 ? 12.0F : 24.0F));
   }
@@ -207,7 +207,7 @@ TEST_P(OnDevice, NormsAreSummedInOneOrder) {
       Floats numbers = some_numbers(count, count + beyond, false);
       const DeviceFloats array = placed(numbers);
       const DeviceArray<double> space(device_, norm_space(count));
-      device_->squared_norm(array.span().subspan(beyond), space.span());
+      device_->vectors().squared_norm(array.span().subspan(beyond), space.span());
       numbers.erase(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(beyond));
       const double found = out<double>(space.span())[0], expected = oracle::squared_norm(numbers);
       EXPECT_EQ(std::bit_cast<std::uint64_t>(found), std::bit_cast<std::uint64_t>(expected)) << count;
@@ -220,7 +220,7 @@ TEST_P(OnDevice, ClippingLeavesSmallGradientsAlone) {
   const DeviceFloats factor(device_, 1);
   const auto clipped = [&](double value, float norm_max) {
     device_->set(value, squared.data());
-    device_->clip_factor(squared.data(), norm_max, factor.data());
+    device_->vectors().clip_factor(squared.data(), norm_max, factor.data());
     return out<float>(factor.span())[0];
   };
   EXPECT_EQ(clipped(0.0, 1.0F), 1.0F);
@@ -235,12 +235,12 @@ TEST_P(OnDevice, TheFirstElementThatIsNotFiniteIsFound) {
   const DeviceArray<std::uint64_t> first(device_, 1);
   const auto found = [&](const Floats& numbers, std::size_t beyond) {
     const DeviceFloats array = placed(numbers);
-    device_->find_not_finite(array.span().subspan(beyond), first.data());
+    device_->vectors().find_not_finite(array.span().subspan(beyond), first.data());
     return out<std::uint64_t>(first.span())[0];
   };
   const Floats numbers = some_numbers(5, kCount, false);
   for (const std::size_t beyond : {0, 1, 3}) {
-    EXPECT_EQ(found(numbers, beyond), ComputeDevice::kNone);
+    EXPECT_EQ(found(numbers, beyond), VectorOperations::kNone);
     for (const std::size_t at : {std::size_t{4}, std::size_t{7}, std::size_t{30000}, kCount - 1}) {
       Floats bad = numbers;
       bad[at] = std::numeric_limits<float>::quiet_NaN();
@@ -248,14 +248,14 @@ TEST_P(OnDevice, TheFirstElementThatIsNotFiniteIsFound) {
       EXPECT_EQ(found(bad, beyond), at - beyond);
     }
   }
-  EXPECT_EQ(found({}, 0), ComputeDevice::kNone);
+  EXPECT_EQ(found({}, 0), VectorOperations::kNone);
 }
 
 TEST_P(OnDevice, RecordedWorkIsDoneAtEachReplay) {
   const DeviceFloats sum = placed({1, 2, 3}), change = placed({1, 1, 1}), factor(device_, 1);
   const auto work = device_->record([&] {
-    device_->scale_by(sum.span(), factor.data(), sum.span());
-    device_->add(sum.span(), change.span(), {}, sum.span());
+    device_->vectors().scale_by(sum.span(), factor.data(), sum.span());
+    device_->vectors().add(sum.span(), change.span(), {}, sum.span());
   });
   EXPECT_EQ(out<float>(sum.span()), (Floats{1, 2, 3}));
   device_->set(2.0F, factor.data());
@@ -271,7 +271,7 @@ INSTANTIATE_TEST_SUITE_P(All, OnDevice, ::testing::ValuesIn(devices_here()),
 TEST(ComputeDeviceDeathTest, OtherSizesAreABug) {
   const auto device = make_host_device();
   const DeviceFloats three(device, 3), four(device, 4);
-  EXPECT_DEATH(device->add(three.span(), four.span(), {}, three.span()), "check failed");
+  EXPECT_DEATH(device->vectors().add(three.span(), four.span(), {}, three.span()), "check failed");
   EXPECT_DEATH(device->copy_in<float>(three.span(), four.span()), "check failed");
 }
 

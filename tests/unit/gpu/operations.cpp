@@ -72,7 +72,7 @@ Operation sum_of_two(std::string name, elements::Scale by, bool in_place) {
             const auto a = placed(device, o, 0), b = placed(device, o, 1);
             const Placed<float> other(device, o.count(), o.beyond[2]);
             const auto& out = in_place ? a : other;
-            device->add(a.values(), b.values(), by, out.span());
+            device->vectors().add(a.values(), b.values(), by, out.span());
             Words words;
             append(words, out.out());
             return words;
@@ -92,9 +92,9 @@ Operation scaled(std::string name, elements::Scale by, bool factor_on_device) {
             const DeviceFloats factor(device, 1);
             device->set(by.factor, factor.data());
             if (factor_on_device) {
-              device->scale_by(a.values(), factor.data(), out.span());
+              device->vectors().scale_by(a.values(), factor.data(), out.span());
             } else {
-              device->scale(a.values(), by, out.span());
+              device->vectors().scale(a.values(), by, out.span());
             }
             Words words;
             append(words, out.out());
@@ -110,7 +110,7 @@ Operation plain_sgd() {
   return {"sgd",
           [](const Device& device, const Operands& o) {
             const auto parameters = placed(device, o, 0), gradient = placed(device, o, 1);
-            device->sgd(kSgd, parameters.span(), gradient.values());
+            device->vectors().sgd(kSgd, parameters.span(), gradient.values());
             Words words;
             append(words, parameters.out());
             return words;
@@ -129,10 +129,11 @@ Operation momentum(std::string name, bool nesterov, bool keeps) {
             const auto parameters = placed(device, o, 0), gradient = placed(device, o, 1),
                        velocity = placed(device, o, 2);
             if (keeps) {
-              device->sgd_momentum(kSgd, nesterov, parameters.span(), gradient.values(), velocity.span());
+              device->vectors().sgd_momentum(kSgd, nesterov, parameters.span(), gradient.values(),
+                                             velocity.span());
             } else {
-              device->foretell_sgd_momentum(kSgd, nesterov, parameters.span(), gradient.values(),
-                                            velocity.values());
+              device->vectors().foretell_sgd_momentum(kSgd, nesterov, parameters.span(), gradient.values(),
+                                                      velocity.values());
             }
             Words words;
             append(words, parameters.out());
@@ -183,11 +184,11 @@ Operation adam(std::string name, AdamKind kind) {
             const auto parameters = placed(device, o, 0), gradient = placed(device, o, 1),
                        average = placed(device, o, 2), square = placed(device, o, 3);
             if (kind == AdamKind::keeps) {
-              device->adam(adam_factors(), parameters.span(), gradient.values(), average.span(),
-                           square.span());
+              device->vectors().adam(adam_factors(), parameters.span(), gradient.values(), average.span(),
+                                     square.span());
             } else {
-              device->foretell_adam(adam_factors(), parameters.span(), gradient.values(), average.values(),
-                                    square.values());
+              device->vectors().foretell_adam(adam_factors(), parameters.span(), gradient.values(),
+                                              average.values(), square.values());
             }
             Words words;
             append(words, parameters.out());

@@ -125,9 +125,9 @@ TEST_P(OptimizerOn, ASteadyUpdateMayClipTheGradientFirst) {
   const DeviceArray<double> norm(device_, norm_space(kCount));
   const DeviceFloats factor(device_, 1);
   const auto steady = optimizer_->steady(parameters_.span(), gradient_.span(), [&] {
-    device_->squared_norm(gradient_.span(), norm.span());
-    device_->clip_factor(norm.data(), 0.5F, factor.data());
-    device_->scale_by(gradient_.span(), factor.data(), gradient_.span());
+    device_->vectors().squared_norm(gradient_.span(), norm.span());
+    device_->vectors().clip_factor(norm.data(), 0.5F, factor.data());
+    device_->vectors().scale_by(gradient_.span(), factor.data(), gradient_.span());
   });
   const auto host = make_host_device();
   std::vector<double> host_norm(norm_space(kCount));
@@ -136,10 +136,10 @@ TEST_P(OptimizerOn, ASteadyUpdateMayClipTheGradientFirst) {
     in(gradient, gradient_.span());
     steady->run(step);
     float host_factor = 0;
-    host->squared_norm(gradient, host_norm);
-    host->clip_factor(host_norm.data(), 0.5F, &host_factor);
+    host->vectors().squared_norm(gradient, host_norm);
+    host->vectors().clip_factor(host_norm.data(), 0.5F, &host_factor);
     EXPECT_LT(host_factor, 1.0F);
-    host->scale_by(gradient, &host_factor, gradient);
+    host->vectors().scale_by(gradient, &host_factor, gradient);
     host_->update(step, host_parameters_, gradient);
     expect_same();
   }
