@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "actors/coordinator/progress_history.hpp"
+#include "actors/coordinator/records/progress_history.hpp"
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
 #include "actors/messages/strangers.hpp"

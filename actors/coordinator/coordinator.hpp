@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/coordinator/journal.hpp"
+#include "actors/coordinator/records/journal.hpp"
 #include "actors/coordinator/states/checkpoints/attempt_verdicts.hpp"
 #include "actors/coordinator/states/checkpoints/known_checkpoints.hpp"
 #include "actors/coordinator/states/checkpoints/mount_wait.hpp"

@@ -1,4 +1,4 @@
-#include "actors/coordinator/progress_history.hpp"
+#include "actors/coordinator/records/progress_history.hpp"
 
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"

@@ -1,4 +1,4 @@
-#include "actors/coordinator/journal.hpp"
+#include "actors/coordinator/records/journal.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
