@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/coordinator/progress_history.hpp"
+#include "actors/coordinator/records/progress_history.hpp"
 #include "actors/events/event.hpp"
 #include "base/mutex.hpp"
 

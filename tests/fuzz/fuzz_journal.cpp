@@ -1,6 +1,6 @@
-// The coordinator's journal (actors/coordinator/journal.hpp). The first byte chooses whether the digest at
-// the end is made to fit, so that what lies behind it is reached.
-#include "actors/coordinator/journal.hpp"
+// The coordinator's journal (actors/coordinator/records/journal.hpp). The first byte chooses whether the
+// digest at the end is made to fit, so that what lies behind it is reached.
+#include "actors/coordinator/records/journal.hpp"
 #include "gpu/optimizer/state_hash.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

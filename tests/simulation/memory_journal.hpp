@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "actors/coordinator/journal.hpp"
+#include "actors/coordinator/records/journal.hpp"
 #include "muster/error.hpp"
 
 namespace muster::simulation {

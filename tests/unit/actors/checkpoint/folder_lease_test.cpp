@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "actors/coordinator/journal.hpp"
+#include "actors/coordinator/records/journal.hpp"
 #include "muster/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,0 +1,16 @@
+// All ways by which a part of the coordinator causes something elsewhere.
+#pragma once
+
+#include "actors/coordinator/facts/coordinator_port.hpp"
+#include "actors/coordinator/facts/run_actions.hpp"
+
+namespace muster {
+
+struct CoordinatorPorts {
+  CoordinatorPort& port;
+  NodeConnections& connections;
+  ViewActions& views;
+  EndActions& ending;
+};
+
+}  // namespace muster

@@ -1,0 +1,168 @@
+#include "actors/coordinator/nodes/arrivals.hpp"
+
+#include <utility>
+
+#include "actors/events/event.hpp"
+#include "actors/events/event_fields.hpp"
+#include "base/canary.hpp"
+#include "muster/error.hpp"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kCallersMax = 1024;
+
+}  // namespace
+
+void Arrivals::refuse(const node_actor& node, const NodeName& who, const std::string& reason, bool again) {
+  port_.raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
+  connections_.answer(node, Stop{false, reason, again});
+}
+
+void Arrivals::refuse(const NodeName& who, const std::string& reason) {
+  port_.raise(make_event("refused", {{kind(who), number(who.slot)}, {"reason", reason}}));
+  port_.send(who, Stop{false, reason, false});
+}
+
+void Arrivals::on(const Join& message) {
+  const auto actor = connections_.sender();
+  if (!actor) return refuse(actor, message.name, "it has no address to answer to");
+  if (run_.end.decided()) return refuse(actor, message.name, "the run has ended");
+  // Nobody is there yet to compare it with, or to say which numbers were given.
+  const bool others_may_come = run_.phase == CoordinatorPhase::adopting || run_.unknown_members_may_come();
+  if (others_may_come && message.joins && !canary("adopting-admits-all")) {
+    if (callers_.size() >= kCallersMax) return refuse(actor, message.name, "too many want to join", true);
+    return callers_.push_back({message, actor});
+  }
+  admit(message, actor);
+}
+
+void Arrivals::admit_callers() {
+  for (const auto& [join, actor] : std::exchange(callers_, {})) admit(join, actor);
+}
+
+void Arrivals::refuse_callers(const std::string& reason) {
+  for (const auto& [join, actor] : std::exchange(callers_, {})) refuse(actor, join.name, reason);
+}
+
+void Arrivals::admit(const Join& message, const node_actor& actor) {
+  const FreeNumbers free = run_.membership->free_numbers();
+  const auto [who, refusal] = run_.membership->join(message);
+  if (!refusal.empty()) return refuse(actor, who, refusal);
+  if (free != run_.membership->free_numbers()) {
+    try {
+      journal_.note(run_.view);  // its number is never given again
+    } catch (const Error& error) {
+      run_.membership->lost(who);
+      return refuse(actor, who, std::string("the journal cannot be written: ") + error.what(), true);
+    }
+    members_.pulse();  // the members know of it before it does
+  }
+  connections_.connect(who, actor);
+  run_.watch->came(who, port_.elapsed());
+  Welcome welcome;
+  welcome.name = who;
+  welcome.term = run_.term.number();
+  welcome.job_toml = run_.setup.job_toml;
+  welcome.folder_mark = run_.setup.folder_mark;
+  const auto& placed = run_.setup.placement.devices;
+  const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
+  welcome.device = comes_by_itself ? run_.membership->device_for(message) : placed[who.slot];
+  welcome.loader_thread = run_.setup.placement.loader_threads > 0 && run_.setup.job.cluster.loaders == 0;
+  if (run_.setup.resume && !run_.begun)
+    welcome.resume = run_.setup.resume->manifest;  // later ones get it from a member
+  run_.membership->placed(who, welcome.device);
+  port_.send(who, welcome);
+  report_arrived(who);
+}
+
+void Arrivals::report_arrived(const NodeName& who) {
+  std::vector<std::pair<std::string, EventValue>> fields{{kind(who), number(who.slot)},
+                                                         {"pid", run_.membership->at(who).pid}};
+  if (!run_.begun) {
+    const auto [here, places] = run_.membership->arrived(who.loader);
+    fields.insert(fields.end(), {{"here", number(here)}, {"places", number(places)}});
+  }
+  port_.raise(make_event("arrived", fields));
+}
+
+// One that does not fit the others is refused before the start, as it is later. Its place is free, as if
+// nobody had come: which of two is right, only their users know.
+bool Arrivals::refuse_unlike() {
+  const auto unlike = run_.membership->unlike();
+  for (const auto& [who, why] : unlike) {
+    run_.membership->lost(who);
+    refuse(who, why);
+    port_.raise(
+        make_event("notice", {{"text", "the place of " + who.text() +
+                                           " is free again: mend what differs there, and join again. If it "
+                                           "is the other one that is wrong, end that one first"}}));
+  }
+  return !unlike.empty();
+}
+
+void Arrivals::form() {
+  if (run_.phase != CoordinatorPhase::forming || run_.unknown_members_may_come() ||
+      run_.gathering.tries_to_begin_anew() || refuse_unlike())
+    return;
+  run_.gathering.none_is_free();
+  View view = run_.membership->first_view();
+  view.number = run_.first_view;
+  if (run_.setup.resume) view.records = run_.setup.resume->records;
+  const Checkpointed& kept = checkpoints_.known->last();
+  view.source = {0, {}, kept.manifest, kept.records, kept.step};
+  run_.report.transport = run_.membership->at(view.replicas.front().name).prepared.transport;
+  run_.report.ledger_unit = view.facts.unit_is_batch ? "batch" : "sample";
+  if (view.facts.take_asked >= 0) {
+    port_.raise(make_event("exhausted", {{"scope", "job"},
+                                         {"what", "data.take"},
+                                         {"asked", view.facts.take_asked},
+                                         {"had", view.facts.take_had}}));
+  }
+  views_.install(view);
+}
+
+void Arrivals::place_is_free(const NodeName& who) {
+  port_.raise(
+      make_event("notice", {{"text", "the place of " + who.text() + " is free for " +
+                                         std::to_string(run_.setup.job.cluster.start_patience.count()) +
+                                         " ms (cluster.start_patience); then the run begins without it, if "
+                                         "cluster.min_replicas are there"}}));
+  run_.gathering.place_is_free();
+}
+
+// Members of a view that the journal lacks would be back by now.
+void Arrivals::wait_no_longer() {
+  if (run_.phase != CoordinatorPhase::forming) return;
+  admit_callers();
+  if (run_.membership->full()) form();
+}
+
+bool Arrivals::begin_with_those_here() {
+  if (run_.gathering.wait_ends()) wait_no_longer();
+  if (!run_.gathering.has_free_place() || run_.phase != CoordinatorPhase::forming ||
+      run_.gathering.tries_to_begin_anew())
+    return false;
+  // Nobody could take a place, or what is sent may go nowhere.
+  if (run_.gathering.waits_for_unknown_members() || run_.membership->none_alive() || run_.silence.lasts())
+    return false;
+  const auto patience = (run_.membership->any_prepares() ? 2 : 1) * run_.setup.job.cluster.start_patience;
+  if (!run_.gathering.patience_is_over(patience)) return false;
+  if (const std::string missing = run_.membership->missing_to_begin(); !missing.empty()) {
+    if (run_.gathering.too_few())
+      port_.raise(make_event("notice", {{"text", "the run begins as soon as there is " + missing}}));
+    return false;
+  }
+  run_.membership->drop_expected();
+  form();
+  if (run_.phase != CoordinatorPhase::forming && run_.view.replicas.size() < run_.setup.job.cluster.replicas)
+    port_.raise(
+        make_event("notice", {{"text", "the run begins with " + std::to_string(run_.view.replicas.size()) +
+                                           " of " + std::to_string(run_.setup.job.cluster.replicas) +
+                                           " replicas, for cluster.start_patience is over; others may "
+                                           "join it later"}}));
+  return true;
+}
+
+}  // namespace muster

@@ -1,0 +1,107 @@
+#include "actors/coordinator/nodes/member_watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/coordinator_ports.hpp"
+#include "tests/unit/actors/coordinator/running_job.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using PartTexts = std::vector<std::string>;
+
+// Two replicas and a loader. Patience is two ticks.
+class MemberWatchTest : public ::testing::Test {
+ protected:
+  MemberWatchTest() {
+    job_.run.setup.job.cluster.detect.patience = 2 * kCoordinatorTick;
+    port_.nodes = {kReplica0, kReplica1, kLoader0};
+  }
+  // How many ticks pass until somebody is lost; 1000: nobody is.
+  int ticks_until(bool (MemberWatch::*judge)()) {
+    int ticks = 1;
+    while (!(watch_.*judge)() && ticks < 1000) ++ticks;
+    return ticks;
+  }
+  void close_view() {
+    job_.run.phase = CoordinatorPhase::closing;
+    job_.membership().begin_close();
+  }
+  void closes(const NodeName& who) { job_.membership().closed({who, job_.run.view.number, 4, 4}); }
+
+  RunningJob job_{2, 1};
+  testing::RecordingPort port_;
+  testing::RecordedActions actions_;
+  HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
+  MemberWatch watch_{job_.run, job_.checkpoints, hanging_, port_, actions_, actions_};
+};
+
+TEST_F(MemberWatchTest, WhoDoesNotCloseTheViewIsLost) {
+  close_view();
+  closes(kReplica0);
+  closes(kLoader0);
+  EXPECT_EQ(ticks_until(&MemberWatch::judge_closing), 40);
+  EXPECT_EQ(actions_.all,
+            PartTexts{"lost replica 1: view 1 is not closed within 2000 ms, and what it sends or "
+                      "receives does not end"});
+}
+
+TEST_F(MemberWatchTest, ALoaderOwesItsAnswerAtOnce) {
+  close_view();
+  EXPECT_EQ(ticks_until(&MemberWatch::judge_loaders), 6);
+  EXPECT_EQ(actions_.all, PartTexts{"lost loader 0: it has not closed view 1 within 300 ms"});
+}
+
+TEST_F(MemberWatchTest, TheFirstViewHasTheTimeInWhichNodesMayCome) {
+  job_.run.phase = CoordinatorPhase::installing;
+  job_.run.setup.job.cluster.start_patience = 3000ms;
+  job_.membership().entered(job_.run.view);
+  EXPECT_EQ(ticks_until(&MemberWatch::judge_installing), 40);
+  job_.run.begun = false;
+  EXPECT_EQ(ticks_until(&MemberWatch::judge_installing), 60);
+  EXPECT_EQ(actions_.all.size(), 2u);
+}
+
+TEST_F(MemberWatchTest, NothingIsOwedWhileAViewIsInForce) {
+  EXPECT_EQ(ticks_until(&MemberWatch::judge_closing), 1000);
+  EXPECT_EQ(ticks_until(&MemberWatch::judge_installing), 1000);
+  EXPECT_EQ(ticks_until(&MemberWatch::judge_loaders), 1000);
+}
+
+TEST_F(MemberWatchTest, ThePulseGoesToAllWhoLive) {
+  job_.run.setup.job.cluster.detect.heartbeat = 200ms;
+  job_.membership().lost(kReplica1);
+  watch_.pulse_if_due();
+  EXPECT_EQ(port_.sent.size(), 2u);
+  EXPECT_EQ(port_.sent_to<Pulse>(kReplica1).size(), 0u);
+  port_.time += 199ms;
+  watch_.pulse_if_due();
+  EXPECT_EQ(port_.sent.size(), 2u);
+  port_.time += 1ms;
+  watch_.pulse_if_due();
+  EXPECT_EQ(port_.sent.size(), 4u);
+}
+
+TEST_F(MemberWatchTest, SilenceOfAllEndsTheRunAfterItsTime) {
+  job_.run.setup.job.cluster.give_up_after = 10s;
+  watch_.see(SelfDoubt::Sight::all_silent);
+  EXPECT_EQ(port_.names_of_events(), PartTexts{"paused"});
+  EXPECT_FALSE(watch_.give_up_silence());
+  port_.time += 10s;
+  EXPECT_TRUE(watch_.give_up_silence());
+  ASSERT_EQ(actions_.all.size(), 1u);
+  EXPECT_EQ(actions_.all[0].find("fail: no message from any member for 10000 ms"), 0u);
+  EXPECT_TRUE(job_.run.end.gives_up_silence());
+}
+
+TEST_F(MemberWatchTest, MembersThatAreHeardAgainEndThePause) {
+  watch_.see(SelfDoubt::Sight::all_silent);
+  port_.time += 3s;
+  watch_.see(SelfDoubt::Sight::clear);
+  EXPECT_EQ(port_.names_of_events(), (PartTexts{"paused", "heard_again"}));
+  EXPECT_EQ(port_.events[1].number("after_ms"), 3000);
+}
+
+}  // namespace
+}  // namespace muster

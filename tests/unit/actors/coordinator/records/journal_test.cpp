@@ -1,0 +1,80 @@
+#include "actors/coordinator/records/journal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <caf/deep_to_string.hpp>
+#include <concepts>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/optimizer/state_hash.hpp"
+#include "muster/error.hpp"
+
+namespace muster {
+namespace {
+
+/// Gives every field of a message another value, none of them the one that it begins with.
+class Filler {
+ public:
+  void fill(bool& x) { x = true; }
+  void fill(std::integral auto& x) { x = static_cast<std::remove_reference_t<decltype(x)>>(++last_); }
+  void fill(std::string& x) { x = "text " + std::to_string(++last_); }
+  void fill(std::set<std::uint32_t>& x) { x = {++last_, ++last_}; }
+  template <class T>
+  void fill(std::vector<T>& x) {
+    x.resize(2);
+    for (T& each : x) fill(each);
+  }
+  template <class T>
+  requires requires(T& x) { T::fields(x); }
+  void fill(T& x) {
+    std::apply([this](auto&... field) { (fill(field), ...); }, T::fields(x));
+  }
+
+ private:
+  std::uint32_t last_ = 0;
+};
+
+// A field that is forgotten is one that a restarted coordinator does not know.
+TEST(Journal, KeepsEveryFieldOfAView) {
+  JournalEntry entry;
+  Filler().fill(entry.view);
+  const auto read = decode_journal(encode_journal(entry));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(caf::deep_to_string(read->view), caf::deep_to_string(entry.view));
+}
+
+// A run that was completed by a program whose epochs had no view yet.
+TEST(Journal, OfAnOlderProgramIsRead) {
+  JournalEntry entry;
+  entry.epochs.push_back({.epoch = 3, .steps = 70, .train_loss = 0.5, .view = 9});
+  const std::string text = encode_journal(entry);
+  auto json = nlohmann::json::from_cbor(text.begin(), text.end() - 64);
+  json["epochs"][0].erase(13);
+  const auto bytes = nlohmann::json::to_cbor(json);
+  const auto read =
+      decode_journal(std::string(bytes.begin(), bytes.end()) + sha256_hex(std::as_bytes(std::span(bytes))));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->epochs.at(0).view, 0u);
+  EXPECT_TRUE(read->epochs.at(0).same_as(entry.epochs[0]));
+}
+
+// One whose place cannot be looked at may be there.
+TEST(Journal, ThatCannotBeReadIsNoneThatIsMissing) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "muster-journal-test";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink(folder / "job.journal", folder / "job.journal");
+  const auto journal = make_journal(folder / "job.journal");
+  EXPECT_THROW(journal->read(), Error);
+  std::filesystem::remove(folder / "job.journal");
+  EXPECT_FALSE(journal->read());
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace muster
