@@ -29,7 +29,6 @@ const std::map<std::string, Size> kTooLarge{
     {"Membership", {103, 14}},
     {"Reduction", {53, 25}},
     {"NodeState", {59, 48}},
-    {"TreeSum", {49, 31}},
     {"Engine", {47, 30}},
     {"SharedMemoryTransport", {47, 17}},
     {"Core", {46, 10}},

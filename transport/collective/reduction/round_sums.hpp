@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "transport/collective/choice/variant_choice.hpp"
-#include "transport/collective/reduction/tree_sum.hpp"
+#include "transport/collective/tree_sum/tree_sum.hpp"
 #include "transport/collective/sums/reduction_shape.hpp"
 #include "transport/collective/sums/staging.hpp"
 #include "transport/collective/sums/sum_plan.hpp"
