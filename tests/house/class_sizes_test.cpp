@@ -30,7 +30,6 @@ const std::map<std::string, Size> kTooLarge{
     {"Reduction", {53, 25}},
     {"NodeState", {59, 48}},
     {"Engine", {47, 30}},
-    {"SharedMemoryTransport", {47, 17}},
     {"Core", {46, 10}},
     {"CudaDevice", {46, 11}},
     {"ComputeDevice", {43, 0}},
