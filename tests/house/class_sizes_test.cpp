@@ -30,7 +30,6 @@ const std::map<std::string, Size> kTooLarge{
     {"Reduction", {53, 25}},
     {"NodeState", {59, 48}},
     {"Engine", {47, 30}},
-    {"Core", {46, 10}},
     {"CudaDevice", {46, 11}},
     {"ComputeDevice", {43, 0}},
     {"NodeRecord", {0, 36}},
