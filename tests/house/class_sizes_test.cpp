@@ -29,7 +29,6 @@ const std::map<std::string, Size> kTooLarge{
     {"Membership", {103, 14}},
     {"Reduction", {53, 25}},
     {"NodeState", {59, 48}},
-    {"Engine", {47, 30}},
     {"CudaDevice", {46, 11}},
     {"ComputeDevice", {43, 0}},
     {"NodeRecord", {0, 36}},
