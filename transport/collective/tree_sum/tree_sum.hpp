@@ -58,6 +58,8 @@ class TreeSum {
   /// Whether something is still added up.
   bool folding() const { return !folds_.empty(); }
 
+  /// Of the vector that is summed.
+  std::size_t elements() const { return plan_.shape().elements; }
   /// Whether the whole result is in place, or none will come.
   bool complete() const;
   bool result_begun() const { return result_.begun(); }
