@@ -26,12 +26,7 @@ constexpr Size kMost{40, 25};
 const std::map<std::string, Size> kTooLarge{
     {"ReplicaState", {114, 30}},
     {"Membership", {103, 14}},
-    {"Reduction", {53, 25}},
     {"NodeState", {59, 48}},
-    {"TreeSum", {49, 31}},
-    {"Engine", {47, 30}},
-    {"SharedMemoryTransport", {47, 17}},
-    {"Core", {46, 10}},
     {"NodeRecord", {0, 36}},
 };
 

@@ -1,7 +1,7 @@
 #include "transport/collective/engine.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <set>
 #include <utility>
 
 #include "base/canary.hpp"
@@ -12,14 +12,15 @@ namespace muster {
 
 namespace {
 
-// In a buffer of its own, in one message.
-bool comes_whole(FrameKind kind) {
-  return kind == FrameKind::batch || kind == FrameKind::part || kind == FrameKind::gathered;
-}
-
 // What is not the reduction's.
 bool is_loaded(FrameKind kind) {
   return comes_whole(kind) || comes_in_pieces(kind);
+}
+
+// That the piece is here.
+Frame acknowledgement(const Frame& piece) {
+  const auto body = PieceBody::from(piece);
+  return frame_with(ReceivedBody{body.of, body.number, body.first_byte});
 }
 
 }  // namespace
@@ -41,29 +42,27 @@ Engine::~Engine() {
 
 void Engine::install(std::uint32_t view, PeerId self, std::uint64_t incarnation,
                      const std::vector<Peer>& peers, const ReductionShape* shape, const Bounds& bounds) {
-  const bool again = view == view_ && !reduction_ && !shape;
-  MUSTER_CHECK(again || (view > view_ && (!reduction_ || (reduction_->failed() && reduction_->drained()))),
-               view, view_);
+  const bool again = view == peers_.view() && !reduction_ && !shape;
+  MUSTER_CHECK(
+      again || (view > peers_.view() && (!reduction_ || (reduction_->failed() && reduction_->drained()))),
+      view, peers_.view());
   report_what_was_given(peers);
   transfer_sender_.forget_all(now());
   transfer_sender_.enter(transfer_window(bounds.record));
   intake_.forget();
-  const std::uint32_t left = std::exchange(view_, view);
-  self_ = self;
-  incarnation_ = incarnation;
+  const std::uint32_t left = peers_.enter(view, self, incarnation);
   bounds_ = bounds;
-  blamed_.clear();
   closing_.reset();
   liveness_.enter();
   demands_.enter();
-  loading_ = {};
-  for (const PeerId peer : std::set(connected_)) {
+  loading_.enter();
+  for (const PeerId peer : std::set(peers_.connected())) {
     const bool stays = std::any_of(peers.begin(), peers.end(), [&](const Peer& other) {
       return other.number == peer && other.since <= left + 1;
     });
     if (!stays) disconnect(peer);
   }
-  for (const Peer& peer : peers) connect(peer);
+  for (const Peer& peer : peers) peers_.connect(peer, transport_);
   if (std::exchange(reduction_abandoned_, false)) quarantine(std::move(reduction_));
   if (shape) {
     const auto done = [this](std::shared_ptr<RoundRecord> record) { round_is_over(std::move(record)); };
@@ -98,26 +97,19 @@ void Engine::round_is_over(std::shared_ptr<RoundRecord> record) {
 
 void Engine::accept(const Peer& peer) {
   transfer_sender_.newcomer(peer.number);
-  blamed_.erase(peer.number);
-  connect(peer);
-}
-
-void Engine::connect(const Peer& peer) {
-  if (peer.number == self_) return;
-  if (connected_.insert(peer.number).second) transport_.connect(peer.number, peer.address);
-  incarnations_[peer.number] = peer.incarnation;
+  peers_.forgive(peer.number);
+  peers_.connect(peer, transport_);
 }
 
 void Engine::disconnect(PeerId peer) {
   transfer_sender_.forget(peer, now());
-  incarnations_.erase(peer);
-  if (connected_.erase(peer) == 0) return;
-  for (auto& [token, sending] : sending_) sending.let_go |= sending.to == peer;
+  if (!peers_.remove(peer)) return;
+  sends_.let_go(peer);
   transport_.disconnect(peer);
 }
 
 void Engine::close(std::uint32_t view, const std::vector<PeerId>& lost) {
-  if (view != view_) return;  // of a view that this node has left, or never entered
+  if (view != peers_.view()) return;  // of a view that this node has left, or never entered
   closing_ = view;
   if (reduction_ && !canary("keeps-going")) reduction_->close();
   for (const PeerId peer : lost) disconnect(peer);
@@ -131,37 +123,22 @@ void Engine::report_closed_if_drained() {
                 std::exchange(result_abandoned_, false));
 }
 
-// A faster member may greet before this node has heard of the view: its first frames are kept, within bounds.
 void Engine::replay_early_frames() {
-  auto early = std::move(early_);
-  early_.clear();
-  for (auto& held : early) {
-    if (held->whole && held->frame.view <= view_) {
-      replay(*held);
-    } else {
-      early_.push_back(std::move(held));  // of a later view, or still arriving: `arrived` finds it here
-    }
+  for (const EarlyFrames::Held& held : early_.take(peers_.view())) {
+    if (held.frame.view != peers_.view() || !reduction_) continue;
+    const auto target = place(held.frame);
+    if (target.size() != held.payload.size()) continue;
+    std::copy(held.payload.begin(), held.payload.end(), target.begin());
+    arrived(held.frame, target);
   }
 }
 
-void Engine::replay(const Early& held) {
-  early_bytes_ -= held.payload.size();
-  if (held.frame.view != view_ || !reduction_) return;
-  const auto target = place(held.frame);
-  if (target.size() != held.payload.size()) return;
-  std::copy(held.payload.begin(), held.payload.end(), target.begin());
-  arrived(held.frame, target);
-}
-
 void Engine::send_loading(PeerId to, Frame frame, std::vector<std::byte> payload) {
-  frame.view = view_;
-  frame.from = self_;
-  frame.incarnation = incarnation_;
+  peers_.sign(frame);
   frame.bytes = payload.size();
   if (frame.kind == FrameKind::demand) demands_.asked(to, DemandBody::from(frame), now());
-  const SendToken token = next_batch_token_++;
-  const Sending& kept = sending_[token] = {to, frame, std::move(payload)};
-  transport_.send(to, frame, kept.payload, token);
+  const KeptSends::Begun kept = sends_.add(to, frame, std::move(payload));
+  transport_.send(to, frame, kept.payload, kept.token);
 }
 
 bool Engine::fold_on() {
@@ -172,7 +149,7 @@ bool Engine::fold_on() {
 
 void Engine::transfer_state(PeerId to, FrameKind kind, std::uint64_t number,
                             std::shared_ptr<const TransferPayload> transfer) {
-  if (!connected_.contains(to)) return;  // it is gone
+  if (!peers_.is_connected(to)) return;  // it is gone
   transfer_sender_.give(to, kind, number, std::move(transfer), now(), liveness_.median_step());
   go_on_giving();
 }
@@ -211,16 +188,34 @@ void Engine::tick() {
   if (hooks_.stalled) hooks_.stalled(std::move(sight));
 }
 
+// While nobody waits, nobody asks.
+void Engine::look_at_loaders() {
+  if (!hooks_.starved) return;
+  const ProgressStatus status = hooks_.progress ? hooks_.progress() : ProgressStatus{};
+  if (!loading_.still(status, [this] { return now(); }) || closing_) return;
+  for (const PeerId loader : demands_.waited_for()) {
+    LoadingSight sight = loading_.sight(loader, liveness_, demands_, now());  // of the question before
+    sight.view = peers_.view();
+    sight.arriving = whole_.batch_arrives_from(loader);
+    ask_for_life(loader);
+    hooks_.starved(std::move(sight));
+  }
+}
+
+void Engine::ask_again(PeerId loader) {
+  for (const DemandBody& demand : demands_.unanswered(loader)) send_loading(loader, frame_with(demand), {});
+}
+
 // What is under way with a member whose progress thread stands still does not end. Its silence tells which.
 void Engine::look_while_closing() {
   if (!reduction_) return;
   RoundSight sight;
-  sight.view = view_;
+  sight.view = peers_.view();
   sight.kind = RoundKind::greeting;  // nobody is late for a step
   sight.waiting_since = sight.now = now();
   sight.median_step = liveness_.median_step();
   for (const PeerId peer : reduction_->others()) {
-    if (!connected_.contains(peer)) continue;
+    if (!peers_.is_connected(peer)) continue;
     sight.peers.emplace_back().peer = peer;
     liveness_.describe(sight.peers.back(), sight.now);
     ask_for_life(peer);
@@ -231,7 +226,7 @@ void Engine::look_while_closing() {
 // Every frame of a peer is a sign of life. Those that are nothing else end here.
 bool Engine::about_life(const Frame& frame) {
   const bool life = frame.kind == FrameKind::ping || frame.kind == FrameKind::status;
-  if (!known(frame)) return life;
+  if (!peers_.knows(frame)) return life;
   liveness_.heard(frame.from);
   if (!life) return false;
   if (frame.kind == FrameKind::ping) {
@@ -245,29 +240,22 @@ bool Engine::about_life(const Frame& frame) {
   return true;
 }
 
-bool Engine::known(const Frame& frame) const {
-  const auto peer = incarnations_.find(frame.from);
-  return frame.view == view_ && peer != incarnations_.end() && peer->second == frame.incarnation;
-}
-
 std::span<std::byte> Engine::place_whole(const Frame& frame) {
-  if (!known(frame)) return {};
+  if (!peers_.knows(frame)) return {};
   const std::uint64_t bytes_max = frame.kind == FrameKind::batch ? bounds_.batch : bounds_.part;
   if (frame.bytes > bytes_max) {
     hooks_.refused("a message of " + std::to_string(frame.bytes) + " bytes, at most " +
                    std::to_string(bytes_max) + " were agreed");
     return {};
   }
-  std::vector<std::byte> bytes(frame.bytes);
-  std::byte* where = bytes.data();
-  return (arriving_[where] = Arriving{frame, std::move(bytes)}).bytes;
+  return whole_.place(frame);
 }
 
 std::span<std::byte> Engine::place_piece(const Frame& frame) {
-  if (!known(frame)) return {};
+  if (!peers_.knows(frame)) return {};
   const Intake::Place place =
       intake_.place(frame, frame.kind == FrameKind::record ? bounds_.record : bounds_.state);
-  if (place.had) acknowledge(frame);
+  if (place.had) send_loading(frame.from, acknowledgement(frame), {});
   if (!place.wrong.empty()) refuse(frame.from, place.wrong);
   return place.bytes;
 }
@@ -278,36 +266,30 @@ void Engine::refuse(PeerId peer, const std::string& reason) {
   blame(peer, reason);
 }
 
-void Engine::acknowledge(const Frame& piece) {
-  const auto body = PieceBody::from(piece);
-  send_loading(piece.from, frame_with(ReceivedBody{body.of, body.number, body.first_byte}), {});
+void Engine::whole_arrived(const Frame& frame, std::span<const std::byte> payload) {
+  auto bytes = whole_.take(payload);
+  // If its view ended while it came, numbers of a new one could be taken for its.
+  if (!bytes || !peers_.knows(frame)) return;
+  if (frame.kind != FrameKind::batch) return hooks_.transferred(frame, std::move(*bytes));
+  demands_.answered(frame.from, BatchBody::from(frame));
+  hooks_.batch(frame, std::move(*bytes));
 }
 
 void Engine::piece_arrived(const Frame& frame, std::span<const std::byte> piece) {
   Intake::Taken taken = intake_.arrived(frame, piece);
-  if (!taken.known || !known(frame)) return;  // its view ended while it came
+  if (!taken.known || !peers_.knows(frame)) return;  // its view ended while it came
   if (!taken.wrong.empty()) return refuse(frame.from, taken.wrong);
-  acknowledge(frame);
+  send_loading(frame.from, acknowledgement(frame), {});
   if (taken.whole) hooks_.transferred(frame, std::move(*taken.whole));
 }
 
-// What is refused here does not come again: this node then counts as lost, when its time to enter the view is
-// over.
-std::span<std::byte> Engine::place_early(const Frame& frame) {
-  if (early_.size() >= kEarlyFramesMax || early_bytes_ + frame.bytes > kEarlyBytesMax) {
-    if (std::exchange(early_refused_, frame.view) != frame.view)
-      hooks_.refused("more greetings of view " + std::to_string(frame.view) +
-                     " came before this node had heard of it than any view has members");
-    return {};
-  }
-  early_.push_back(std::make_unique<Early>(Early{frame, std::vector<std::byte>(frame.bytes), false}));
-  early_bytes_ += frame.bytes;
-  return early_.back()->payload;
-}
-
 std::span<std::byte> Engine::place(const Frame& frame) {
-  if (known(frame)) liveness_.heard(frame.from);  // also by what is refused
-  if (frame.view > view_ && frame.kind == FrameKind::header) return place_early(frame);
+  if (peers_.knows(frame)) liveness_.heard(frame.from);  // also by what is refused
+  if (frame.view > peers_.view() && frame.kind == FrameKind::header) {
+    const EarlyFrames::Place early = early_.place(frame);
+    if (!early.wrong.empty()) hooks_.refused(early.wrong);
+    return early.bytes;
+  }
   if (comes_whole(frame.kind)) return place_whole(frame);
   if (comes_in_pieces(frame.kind)) return place_piece(frame);
   if (!reduction_) return {};
@@ -328,38 +310,23 @@ bool Engine::arrived_in_place(const Frame& frame, std::span<const std::byte> pay
 void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
   if (about_life(frame)) return;
   if (comes_in_pieces(frame.kind)) return piece_arrived(frame, payload);
-  if (comes_whole(frame.kind)) {
-    const auto held = arriving_.find(payload.data());
-    if (payload.empty() || held == arriving_.end()) return;
-    std::vector<std::byte> bytes = std::move(held->second.bytes);
-    arriving_.erase(held);
-    if (!known(frame)) return;  // its view ended while it came; numbers of a new one could be taken for its
-    if (frame.kind == FrameKind::batch) {
-      demands_.answered(frame.from, BatchBody::from(frame));
-      return hooks_.batch(frame, std::move(bytes));
-    }
-    return hooks_.transferred(frame, std::move(bytes));
-  }
+  if (comes_whole(frame.kind)) return whole_arrived(frame, payload);
   if (frame.kind == FrameKind::demand) {
-    if (known(frame) && demands_.taken(frame.from, DemandBody::from(frame))) hooks_.demand(frame);
+    if (peers_.knows(frame) && demands_.taken(frame.from, DemandBody::from(frame))) hooks_.demand(frame);
     return;
   }
   if (frame.kind == FrameKind::taken) {
-    if (known(frame)) hooks_.transferred(frame, {});
+    if (peers_.knows(frame)) hooks_.transferred(frame, {});
     return;
   }
   if (frame.kind == FrameKind::received) {
-    if (!known(frame)) return;
+    if (!peers_.knows(frame)) return;
     transfer_sender_.arrived(frame.from, ReceivedBody::from(frame), now());
     return go_on_giving();
   }
-  for (auto held = early_.begin(); held != early_.end() && !payload.empty(); ++held) {
-    if ((*held)->payload.data() != payload.data()) continue;
-    (*held)->whole = true;
-    if (frame.view > view_) return;  // kept until the view is installed
-    const auto early = std::move(*held);
-    early_.erase(held);
-    return replay(*early);
+  if (!early_.empty() && early_.arrived(payload)) {
+    if (frame.view <= peers_.view()) replay_early_frames();
+    return;
   }
   if (!reduction_) return;
   if (!payload.empty()) --placed_;
@@ -369,19 +336,10 @@ void Engine::arrived(const Frame& frame, std::span<std::byte> payload) {
 
 void Engine::dropped(const Frame& frame) {
   if (comes_in_pieces(frame.kind)) intake_.dropped(frame, false);
-  const auto half = std::find_if(arriving_.begin(), arriving_.end(), [&](const auto& held) {
-    return std::memcmp(&held.second.frame, &frame, sizeof frame) == 0;
-  });
-  if (half != arriving_.end()) arriving_.erase(half);
+  whole_.dropped(frame);
   // What is left of an older view may have come over a connection that this side has cut since.
-  if (frame.view >= view_) blame(frame.from, "it broke off in the middle of a message");
-  const auto early = std::find_if(early_.begin(), early_.end(), [&](const auto& held) {
-    return !held->whole && held->frame.from == frame.from && held->frame.view == frame.view;
-  });
-  if (early != early_.end()) {
-    early_bytes_ -= (*early)->payload.size();
-    early_.erase(early);
-  } else if (!is_loaded(frame.kind) && reduction_) {
+  if (frame.view >= peers_.view()) blame(frame.from, "it broke off in the middle of a message");
+  if (!early_.dropped(frame) && !is_loaded(frame.kind) && reduction_) {
     --placed_;
     reduction_->close();
   }
@@ -391,15 +349,8 @@ void Engine::dropped(const Frame& frame) {
 // Dropped, but where it was to go may still be written to: that memory is given up.
 void Engine::abandoned(const Frame& frame) {
   if (comes_in_pieces(frame.kind)) intake_.dropped(frame, true);
-  for (auto& [where, arriving] : arriving_) {
-    if (std::memcmp(&arriving.frame, &frame, sizeof frame) == 0) quarantine(std::move(arriving.bytes));
-  }
-  for (auto& early : early_) {
-    if (early->whole || std::memcmp(&early->frame, &frame, sizeof frame) != 0) continue;
-    std::vector<std::byte> bytes(early->payload.size());
-    bytes.swap(early->payload);
-    quarantine(std::move(bytes));
-  }
+  whole_.abandoned(frame);
+  early_.abandoned(frame);
   if (!is_loaded(frame.kind) && reduction_) {
     reduction_->abandoned(frame);
     reduction_abandoned_ = true;
@@ -410,14 +361,13 @@ void Engine::abandoned(const Frame& frame) {
 
 // What this side cut itself fails, too, and says nothing of a connection that was made since.
 void Engine::sent(PeerId to, SendToken token, bool ok) {
-  const bool loads = token >= kBatchTokens;
-  const auto ended = loads ? sending_.extract(token) : decltype(sending_)::node_type();
-  const bool let_go = ended && ended.mapped().let_go;
+  const bool loads = KeptSends::has(token);
+  const auto ended = loads ? sends_.take(token) : std::nullopt;
+  const bool let_go = ended && ended->let_go;
   if (!ok && !let_go) blame(to, "a send to it failed");  // said before what follows from it
   if (loads) {
-    const bool given = ended && ended.mapped().frame.kind == FrameKind::batch;
-    if (given && ended.mapped().frame.view == view_)
-      demands_.given(to, BatchBody::from(ended.mapped().frame));
+    const bool given = ended && ended->frame.kind == FrameKind::batch;
+    if (given && ended->frame.view == peers_.view()) demands_.given(to, BatchBody::from(ended->frame));
   } else if (reduction_) {
     reduction_->sent(to, token, ok);
     if (!reduction_->sending()) go_on_giving();
@@ -431,7 +381,7 @@ void Engine::peer_failed(PeerId peer, const std::string& reason) {
 
 // Its connection, a send to it and a message from it may each fail by themselves: the first is said.
 void Engine::blame(PeerId peer, const std::string& reason) {
-  if (blamed_.insert(peer).second) hooks_.peer_failed(view_, peer, reason);
+  if (peers_.blame(peer)) hooks_.peer_failed(peers_.view(), peer, reason);
 }
 
 void Engine::refused(const std::string& reason) {

@@ -6,14 +6,17 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "transport/collective/demand_book.hpp"
+#include "transport/collective/engine/demand_book.hpp"
+#include "transport/collective/engine/early_frames.hpp"
+#include "transport/collective/engine/kept_sends.hpp"
+#include "transport/collective/engine/loading_watch.hpp"
+#include "transport/collective/engine/view_peers.hpp"
+#include "transport/collective/engine/whole_messages.hpp"
 #include "transport/collective/reduction/reduction.hpp"
 #include "transport/collective/transfer/intake.hpp"
 #include "transport/collective/transfer/transfer_sender.hpp"
@@ -57,19 +60,14 @@ class Engine final : public FrameSink {
     std::function<void(const Unlike& found)> unlike = nullptr;
   };
 
-  /// Greetings of views that this node has not heard of yet: one from each replica that a job may have.
-  static constexpr std::size_t kEarlyFramesMax = std::size_t{1} << 16;
-  static constexpr std::size_t kEarlyBytesMax = std::size_t{8} << 20;
+  using Peer = ViewPeer;
+
+  /// Greetings of views that this node has not heard of yet.
+  static constexpr std::size_t kEarlyFramesMax = EarlyFrames::kFramesMax;
+  static constexpr std::size_t kEarlyBytesMax = EarlyFrames::kBytesMax;
 
   Engine(Transport& transport, Hooks hooks, const TransferOptions& transfer_sender = {});
   ~Engine();
-
-  struct Peer {
-    PeerId number = 0;
-    std::uint64_t incarnation = 0;
-    std::string address;
-    std::uint32_t since = 0;  ///< the view from which on this node and the peer are both members
-  };
 
   /// What a peer may send as one, in bytes.
   struct Bounds {
@@ -117,7 +115,7 @@ class Engine final : public FrameSink {
                       std::shared_ptr<const TransferPayload> transfer);
 
   /// The view that was installed last; 0 before the first.
-  std::uint32_t view() const { return view_; }
+  std::uint32_t view() const { return peers_.view(); }
 
   /// The reduction of the current view; null on a node that is no member.
   Reduction* reduction() { return reduction_.get(); }
@@ -128,7 +126,7 @@ class Engine final : public FrameSink {
 
   /// Whether frames are expected soon: worth polling for.
   bool busy() const { return reduction_ && reduction_->waiting(); }
-  std::size_t batches_in_flight() const { return sending_.size(); }
+  std::size_t batches_in_flight() const { return sends_.size(); }
 
   std::span<std::byte> place(const Frame& frame) override;
   bool arrived_in_place(const Frame& frame, std::span<const std::byte> payload,
@@ -141,75 +139,41 @@ class Engine final : public FrameSink {
   void refused(const std::string& reason) override;
 
  private:
-  struct Early {
-    Frame frame;
-    std::vector<std::byte> payload;
-    bool whole = false;
-  };
-  struct Arriving {
-    Frame frame;
-    std::vector<std::byte> bytes;
-  };
-
   void report_closed_if_drained();
   void blame(PeerId peer, const std::string& reason);
   void replay_early_frames();
-  void replay(const Early& held);
-  std::span<std::byte> place_early(const Frame& frame);
-  bool known(const Frame& frame) const;
   bool about_life(const Frame& frame);
   std::chrono::nanoseconds now() const;
-  void connect(const Peer& peer);
   void report_what_was_given(const std::vector<Peer>& members);
   void round_is_over(std::shared_ptr<RoundRecord> record);
   void go_on_giving();
   void look_at_loaders();
-  bool loads_still();
-  LoadingSight sight_of(PeerId loader) const;
   void ask_for_life(PeerId peer);
   void look_while_closing();
-  bool batch_arrives_from(PeerId peer) const;
   std::span<std::byte> place_whole(const Frame& frame);
   std::span<std::byte> place_piece(const Frame& frame);
+  void whole_arrived(const Frame& frame, std::span<const std::byte> payload);
   void piece_arrived(const Frame& frame, std::span<const std::byte> piece);
-  void acknowledge(const Frame& piece);
   void refuse(PeerId peer, const std::string& reason);
 
   Transport& transport_;
   Hooks hooks_;
-  std::uint32_t view_ = 0;
-  PeerId self_ = 0;
-  std::uint64_t incarnation_ = 0;
-  std::map<PeerId, std::uint64_t> incarnations_;
-  std::set<PeerId> blamed_;
+  ViewPeers peers_;
   Liveness liveness_;
   DemandBook demands_;
-  ProgressStatus loading_;                     // this node's own status while it loads, at the last tick
-  std::chrono::nanoseconds loading_since_{0};  // since when it says so
-  Traffic told_of_;                            // what the records so far say was sent
+  LoadingWatch loading_;
+  Traffic told_of_;  // what the records so far say was sent
   std::unique_ptr<Reduction> reduction_;
   bool reduction_abandoned_ = false;  // something may still be written to its buffers
   bool result_abandoned_ = false;     // or to the result of its round
+  std::size_t placed_ = 0;            // payloads of the reduction that are arriving
+  std::optional<std::uint32_t> closing_;
   Bounds bounds_;
   TransferSender transfer_sender_;  // to others
   Intake intake_;                   // from others
-  std::set<PeerId> connected_;
-  std::size_t placed_ = 0;  // payloads of the reduction that are arriving
-  std::optional<std::uint32_t> closing_;
-  std::map<std::byte*, Arriving> arriving_;  // what comes whole, by its place
-  struct Sending {
-    PeerId to;
-    Frame frame;
-    std::vector<std::byte> payload;
-    bool let_go = false;  // its connection was cut by this side
-  };
-  std::map<SendToken, Sending> sending_;  // batches, demands and statuses, by token
-  SendToken next_batch_token_ = kBatchTokens;
-  std::vector<std::unique_ptr<Early>> early_;  // headers of a view that is not installed yet
-  std::size_t early_bytes_ = 0;
-  std::uint32_t early_refused_ = 0;  // the view of which some were refused
-
-  static constexpr SendToken kBatchTokens = SendToken{1} << 63;  // above: batches; below: rounds
+  WholeMessages whole_;             // likewise
+  KeptSends sends_;                 // batches, demands, statuses and pieces
+  EarlyFrames early_;
 };
 
 }  // namespace muster

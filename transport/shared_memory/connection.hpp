@@ -1,7 +1,11 @@
-// The two directions of a connection between two processes.
+// The two directions of a connection between two processes: their state, and what is done within one of them.
+//
+// Thread rule: that of the transport, which they belong to.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -67,6 +71,23 @@ struct Incoming {
     while (!borrows.empty() && !borrows.front()) borrows.pop_front();
     return true;
   }
+
+  /// Keeps a segment that the other process has handed over. Throws Error if there are too many, or if it is
+  /// no memory.
+  void keep(const Heard& heard);
+  /// The segment of this number: it was handed over before it was spoken of. Null: it was not.
+  std::shared_ptr<const ForeignSegment> segment(std::uint64_t number);
+  /// Copies more of the frame's payload to its place. Returns whether it is whole.
+  bool copy_payload(std::size_t unread) {
+    const std::size_t left = static_cast<std::size_t>(frame->bytes) - read;
+    const auto piece = box->next(unread, left);
+    if (!place.empty()) std::memcpy(place.data() + read, piece.data(), piece.size());
+    read += piece.size();
+    box->take(piece.size());
+    return piece.size() == left;
+  }
+  /// Tells the other side how far its stream has been read. It hears nothing before this side has connected.
+  void answer();
 };
 
 /// What the other side wants to be woken for, if it rests.
@@ -104,6 +125,32 @@ struct Outgoing {
   bool writing = false;            // what is sent from within its callbacks waits for its turn
   bool failed = false;
   bool closed = false;
+
+  /// Whether the oldest borrowed buffer has been given back. A number that cannot be changes nothing.
+  bool has_returned() const {
+    if (in == nullptr || borrowed.empty()) return false;
+    const OutboxHead& theirs = in->box->head();
+    if (theirs.answers.load(std::memory_order_acquire) != stream) return false;
+    const std::uint64_t returned = theirs.returned.load(std::memory_order_acquire);
+    return returned >= borrowed.front().number && returned <= last_borrow;
+  }
+  bool has_nothing_to_say() const { return queue.empty() && !has_returned() && freed == segments_freed(); }
+  /// Makes room of what the other side has read.
+  void look_what_was_taken() {
+    if (in == nullptr) return;
+    const OutboxHead& theirs = in->box->head();
+    if (theirs.answers.load(std::memory_order_acquire) == stream)
+      box.was_taken(theirs.taken.load(std::memory_order_acquire));
+  }
+  /// Tells the other side which of the segments that it has are not there any more, as far as there is room.
+  void forget_freed();
 };
+
+inline void Incoming::answer() {
+  if (back != nullptr) back->box.head().taken.store(box->taken(), std::memory_order_release);
+}
+
+/// They are the two directions of one connection from now on: what this side reads is answered in its outbox.
+void pair(Incoming& in, Outgoing& out);
 
 }  // namespace muster::shm

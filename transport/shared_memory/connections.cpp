@@ -13,8 +13,7 @@ namespace muster::shm {
 namespace {
 
 constexpr int kEventsMax = 32;
-constexpr std::size_t kSegmentsMax = 4096;  // that another process hands over
-constexpr std::uint64_t kListener = 0;      // its number among the sockets
+constexpr std::uint64_t kListener = 0;  // its number among the sockets
 
 }  // namespace
 
@@ -86,26 +85,15 @@ void SharedMemoryTransport::disconnect(PeerId peer) {
   outgoing_.erase(found);
   out->closed = true;
   out->box.revoke();
-  for (const BorrowedSend& borrowed : out->borrowed) ended_sends_.emplace_back(peer, borrowed.token);
-  for (const Pending& pending : out->queue) ended_sends_.emplace_back(peer, pending.token);
+  for (const BorrowedSend& borrowed : out->borrowed) ended_.add(peer, borrowed.token);
+  for (const Pending& pending : out->queue) ended_.add(peer, pending.token);
   out->borrowed.clear();
   out->queue.clear();
   if (out->in == nullptr) return;
   Incoming& in = *out->in;
-  if (!in.place.empty()) ended_frames_.push_back(*in.frame);
+  if (!in.place.empty()) ended_.add(*in.frame);
   in.place = {};
   break_off(in);
-}
-
-void SharedMemoryTransport::pair(Incoming& in, Outgoing& out) {
-  if (out.in != nullptr) out.in->back = nullptr;
-  out.in = &in;
-  in.back = &out;
-  OutboxHead& head = out.box.head();
-  head.answers.store(0, std::memory_order_release);
-  head.taken.store(in.box->taken(), std::memory_order_release);
-  head.returned.store(in.returned(), std::memory_order_release);
-  head.answers.store(in.stream, std::memory_order_release);
 }
 
 SharedMemoryTransport::Out SharedMemoryTransport::outgoing_to(const std::string& name) const {
@@ -177,7 +165,7 @@ void SharedMemoryTransport::hear(const In& in) {
     }
   }
   try {
-    for (; heard.handed && in->box != nullptr; heard = shm::hear(in->socket)) keep(*in, heard);
+    for (; heard.handed && in->box != nullptr; heard = shm::hear(in->socket)) in->keep(heard);
   } catch (const std::exception& error) {
     return refuse(in, error.what());
   }
@@ -201,13 +189,6 @@ void SharedMemoryTransport::begin(Incoming& in, const Hello& hello, const Descri
   if (!out) return;
   if (out->in == nullptr) return pair(in, *out);
   fail(out, "the process has connected anew");  // and knows nothing of this connection any more
-}
-
-// A segment of the other process.
-void SharedMemoryTransport::keep(Incoming& in, const Heard& heard) {
-  if (in.segments.size() >= kSegmentsMax) throw Error("too many pieces of shared memory");
-  in.segments[heard.handed->segment] =
-      std::make_shared<const ForeignSegment>(heard.memory, heard.handed->bytes);
 }
 
 void SharedMemoryTransport::refuse(const In& in, const std::string& why) {
@@ -255,13 +236,6 @@ void SharedMemoryTransport::fail(const Out& out, const std::string& reason) {
   sink_->peer_failed(out->peer, reason);
   for (const BorrowedSend& borrow : borrowed) sink_->sent(out->peer, borrow.token, false);
   for (const Pending& pending : queue) sink_->sent(out->peer, pending.token, false);
-}
-
-bool SharedMemoryTransport::report_ends() {
-  if (ended_sends_.empty() && ended_frames_.empty()) return false;
-  for (const auto& [peer, token] : std::exchange(ended_sends_, {})) sink_->sent(peer, token, false);
-  for (const Frame& frame : std::exchange(ended_frames_, {})) sink_->dropped(frame);
-  return true;
 }
 
 }  // namespace muster::shm

@@ -4,13 +4,13 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "transport/accept_pause.hpp"
+#include "transport/ended_transfers.hpp"
 #include "transport/shared_memory/address.hpp"
 #include "transport/shared_memory/connection.hpp"
 #include "transport/shared_memory/sockets.hpp"
+#include "transport/shared_memory/wake_ups.hpp"
 #include "transport/transport.hpp"
 
 namespace muster::shm {
@@ -40,7 +40,6 @@ class SharedMemoryTransport final : public Transport {
   void watch(const Descriptor& socket, std::uint64_t number);
   Dialled dial(Outgoing& out);
   bool dial_again();
-  bool report_ends();
   bool look();
   void welcome();
   void hear(const In& in);
@@ -48,28 +47,17 @@ class SharedMemoryTransport final : public Transport {
   bool read_all();
   bool read(const In& in);
   bool read_frame(const In& in, std::size_t unread);
-  bool read_payload(Incoming& in, std::size_t unread);
   bool read_reference(const In& in, std::size_t unread);
   bool take_borrow(const In& in, const Frame& frame, const Reference& reference);
-  std::shared_ptr<const ForeignSegment> segment_of(Incoming& in, std::uint64_t number);
-  static void keep(Incoming& in, const Heard& heard);
   void refuse(const In& in, const std::string& why);
-  void answer(Incoming& in);
   bool write_all();
   bool write(const Out& out);
   bool write_queue(Outgoing& out);
   bool offer(Outgoing& out);
-  static void forget_freed(Outgoing& out);
-  static void look_what_was_taken(Outgoing& out);
   bool report_returned(Outgoing& out);
-  void pair(Incoming& in, Outgoing& out);
   void end(const In& in);
   void break_off(Incoming& in);
   void fail(const Out& out, const std::string& reason);
-  void notify(Outgoing& out, News news);
-  void poke_all();
-  static void poke(Outgoing& out, News news);
-  void rest(bool resting);
   Out outgoing_to(const std::string& name) const;
 
   const LocalAddress self_;
@@ -80,13 +68,9 @@ class SharedMemoryTransport final : public Transport {
       owners_;  // whose buffers are borrowed; also such as have ended, until all are given back
   std::uint64_t next_number_ = 1;
   AcceptPause accept_pause_;
-  // What disconnect has ended, to be told by the next progress.
-  std::vector<std::pair<PeerId, SendToken>> ended_sends_;
-  std::vector<Frame> ended_frames_;
+  EndedTransfers ended_;
   bool to_dial_ = false;  // some are to be dialled again
-  bool news_ = false;     // some are to be poked, if they rest
-  bool resting_ = false;
-  std::uint64_t rests_ = 0;
+  WakeUps wake_ups_;
   bool look_ = true;
   unsigned polls_ = 0;
   Descriptor listener_;

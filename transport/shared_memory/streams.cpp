@@ -16,19 +16,6 @@ namespace {
 // How often the sockets are looked at while it polls without rest: new peers, and those that have ended.
 constexpr unsigned kPollsPerLook = 512;
 
-// Whether the oldest borrowed buffer has been given back. A number that cannot be changes nothing.
-bool has_returned(const Outgoing& out) {
-  if (out.in == nullptr || out.borrowed.empty()) return false;
-  const OutboxHead& theirs = out.in->box->head();
-  if (theirs.answers.load(std::memory_order_acquire) != out.stream) return false;
-  const std::uint64_t returned = theirs.returned.load(std::memory_order_acquire);
-  return returned >= out.borrowed.front().number && returned <= out.last_borrow;
-}
-
-bool has_nothing_to_say(const Outgoing& out) {
-  return out.queue.empty() && !has_returned(out) && out.freed == segments_freed();
-}
-
 }  // namespace
 
 // ---- writing
@@ -55,9 +42,9 @@ bool SharedMemoryTransport::write(const Out& out) {
 
 bool SharedMemoryTransport::write_queue(Outgoing& out) {
   // Where the other side writes all the time, and only when it matters.
-  if (out.box.room() < out.box.capacity() / 2) look_what_was_taken(out);
+  if (out.box.room() < out.box.capacity() / 2) out.look_what_was_taken();
   bool any = report_returned(out);
-  forget_freed(out);
+  out.forget_freed();
   while (!out.closed && !out.failed && !out.queue.empty() && out.box.room() > 0) {
     Pending& pending = out.queue.front();
     any = true;
@@ -76,12 +63,12 @@ bool SharedMemoryTransport::write_queue(Outgoing& out) {
     out.box.publish();
     const SendToken token = pending.token;
     out.queue.pop_front();
-    notify(out, News::frames);
+    wake_ups_.notify(out, News::frames);
     sink_->sent(out.peer, token, true);
   }
   if (any && !out.closed && !out.failed) {
     out.box.publish();
-    notify(out, News::frames);
+    wake_ups_.notify(out, News::frames);
   }
   return any;
 }
@@ -109,77 +96,21 @@ bool SharedMemoryTransport::offer(Outgoing& out) {
   out.box.put(std::as_bytes(std::span(&frame, 1)), false);
   out.box.put(std::as_bytes(std::span(&reference, 1)), false);
   out.box.publish();
-  notify(out, News::frames);
+  wake_ups_.notify(out, News::frames);
   out.borrowed.push_back({reference.number, pending.token});
   out.queue.pop_front();
   return true;
 }
 
-// The other side need not keep what is not there any more.
-void SharedMemoryTransport::forget_freed(Outgoing& out) {
-  const std::uint64_t freed = segments_freed();
-  if (out.freed == freed || (!out.queue.empty() && out.queue.front().begun)) return;
-  for (auto at = out.handed.begin(); at != out.handed.end();) {
-    if (segment_lives(*at)) {
-      ++at;
-      continue;
-    }
-    if (out.box.room() < kLine) return;
-    Forget forget;
-    forget.segment = *at;
-    out.box.put(std::as_bytes(std::span(&forget, 1)), false);
-    out.box.publish();
-    at = out.handed.erase(at);
-  }
-  out.freed = freed;
-}
-
 bool SharedMemoryTransport::report_returned(Outgoing& out) {
   bool any = false;
-  while (!out.closed && !out.failed && has_returned(out)) {
+  while (!out.closed && !out.failed && out.has_returned()) {
     const SendToken token = out.borrowed.front().token;
     out.borrowed.pop_front();
     sink_->sent(out.peer, token, true);
     any = true;
   }
   return any;
-}
-
-void SharedMemoryTransport::look_what_was_taken(Outgoing& out) {
-  if (out.in == nullptr) return;
-  const OutboxHead& theirs = out.in->box->head();
-  if (theirs.answers.load(std::memory_order_acquire) == out.stream)
-    out.box.was_taken(theirs.taken.load(std::memory_order_acquire));
-}
-
-// Who rests is woken before this side does anything else for long.
-void SharedMemoryTransport::notify(Outgoing& out, News news) {
-  out.news = std::max(out.news, news);
-  news_ = true;
-}
-
-// The fence waits until all that was written has left this core: once for all messages, and never while
-// nothing is said.
-void SharedMemoryTransport::poke_all() {
-  if (!std::exchange(news_, false)) return;
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // what was written is seen before the word is read
-  for (const auto& [peer, out] : outgoing_) {
-    if (const News news = std::exchange(out->news, News::none); news != News::none) poke(*out, news);
-  }
-}
-
-// Whoever rests is woken, once: it looks at everything then.
-void SharedMemoryTransport::poke(Outgoing& out, News news) {
-  if (!out.socket) return;
-  const bool only_room = news == News::room;
-  if (out.in == nullptr) {  // it has not connected, and cannot say that it rests
-    if (!only_room) shm::poke(out.socket);
-    return;
-  }
-  const RestWord word{out.in->box->head().rest.load(std::memory_order_relaxed)};
-  if (!word.resting() || (only_room && !word.wants_room()) || word.word == out.poked) return;
-  out.poked = word.word;
-  shm::poke(out.socket);
 }
 
 // ---- reading
@@ -194,7 +125,7 @@ bool SharedMemoryTransport::read_all() {
     }
     const In in = at->second;
     any |= read(in);
-    poke_all();
+    wake_ups_.poke_all(outgoing_);
     at = incoming_.upper_bound(in->number);
   }
   return any;
@@ -211,8 +142,8 @@ bool SharedMemoryTransport::read(const In& in) {
     any = true;
     if (in->frame && !in->borrowed) {
       const std::size_t before = in->read;
-      const bool whole = read_payload(*in, unread);
-      if (!whole || in->read > kPiece) answer(*in);  // the other side goes on
+      const bool whole = in->copy_payload(unread);
+      if (!whole || in->read > kPiece) in->answer();  // the other side goes on
       if (whole) {
         const Frame frame = *std::exchange(in->frame, std::nullopt);
         const std::span<std::byte> place = std::exchange(in->place, {});
@@ -230,8 +161,8 @@ bool SharedMemoryTransport::read(const In& in) {
     end(in);
   }
   if (any && !in->closed && in->back != nullptr) {
-    answer(*in);
-    notify(*in->back, News::room);
+    in->answer();
+    wake_ups_.notify(*in->back, News::room);
   }
   return any;
 }
@@ -285,7 +216,7 @@ bool SharedMemoryTransport::read_reference(const In& in, std::size_t unread) {
 }
 
 bool SharedMemoryTransport::take_borrow(const In& in, const Frame& frame, const Reference& reference) {
-  const auto segment = segment_of(*in, reference.segment);
+  const auto segment = in->segment(reference.segment);
   if (!segment || reference.number != in->last_borrow + 1 || reference.offset % sizeof(float) != 0)
     return false;
   const auto payload = segment->at(reference.offset, frame.bytes);
@@ -306,20 +237,6 @@ bool SharedMemoryTransport::take_borrow(const In& in, const Frame& frame, const 
   return true;
 }
 
-// It was handed over before it was spoken of.
-std::shared_ptr<const ForeignSegment> SharedMemoryTransport::segment_of(Incoming& in, std::uint64_t number) {
-  try {
-    while (!in.segments.contains(number)) {
-      const Heard heard = shm::hear(in.socket);
-      if (!heard.handed) return nullptr;
-      keep(in, heard);
-    }
-  } catch (const std::exception&) {
-    return nullptr;
-  }
-  return in.segments.at(number);
-}
-
 bool SharedMemoryTransport::stands(BorrowedBuffer borrow) const {
   const auto found = owners_.find(borrow.owner);
   MUSTER_CHECK(found != owners_.end(), borrow.owner, borrow.number);
@@ -334,33 +251,19 @@ void SharedMemoryTransport::give_back(BorrowedBuffer borrow) {
   if (in->closed && in->borrows.empty()) owners_.erase(found);
   if (in->closed || in->back == nullptr) return;
   in->back->box.head().returned.store(in->returned(), std::memory_order_release);
-  notify(*in->back, News::room);
-}
-
-// Whether it is whole.
-bool SharedMemoryTransport::read_payload(Incoming& in, std::size_t unread) {
-  const std::size_t left = static_cast<std::size_t>(in.frame->bytes) - in.read;
-  const auto piece = in.box->next(unread, left);
-  if (!in.place.empty()) std::memcpy(in.place.data() + in.read, piece.data(), piece.size());
-  in.read += piece.size();
-  in.box->take(piece.size());
-  return piece.size() == left;
-}
-
-void SharedMemoryTransport::answer(Incoming& in) {
-  if (in.back != nullptr) in.back->box.head().taken.store(in.box->taken(), std::memory_order_release);
+  wake_ups_.notify(*in->back, News::room);
 }
 
 // ---- progress
 
 bool SharedMemoryTransport::progress() {
-  if (resting_) rest(false);
-  poke_all();
-  bool any = report_ends();
+  if (wake_ups_.resting()) wake_ups_.rest(outgoing_, false);
+  wake_ups_.poke_all(outgoing_);
+  bool any = ended_.report(*sink_);
   any |= dial_again();
   any |= read_all();
   any |= write_all();
-  poke_all();
+  wake_ups_.poke_all(outgoing_);
   if (look_ || ++polls_ >= kPollsPerLook) any |= look();
   return any;
 }
@@ -368,7 +271,7 @@ bool SharedMemoryTransport::progress() {
 bool SharedMemoryTransport::write_all() {
   bool any = false;
   for (auto at = outgoing_.begin(); at != outgoing_.end();) {
-    if (has_nothing_to_say(*at->second)) {
+    if (at->second->has_nothing_to_say()) {
       ++at;
       continue;
     }
@@ -379,28 +282,19 @@ bool SharedMemoryTransport::write_all() {
   return any;
 }
 
-void SharedMemoryTransport::rest(bool resting) {
-  resting_ = resting;
-  ++rests_;
-  for (const auto& [peer, out] : outgoing_) {
-    const RestWord word = RestWord::of(rests_, resting, !out->queue.empty() || !out->borrowed.empty());
-    out->box.head().rest.store(word.word, std::memory_order_relaxed);
-  }
-}
-
 bool SharedMemoryTransport::arm() {
-  poke_all();
-  if (!ended_sends_.empty() || !ended_frames_.empty() || to_dial_) return false;
+  wake_ups_.poke_all(outgoing_);
+  if (!ended_.empty() || to_dial_) return false;
   look_ = true;
-  rest(true);
+  wake_ups_.rest(outgoing_, true);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // the word is seen before the rings are read
   bool idle = true;
   for (const auto& [number, in] : incoming_) idle = idle && (in->box == nullptr || in->box->unread() == 0);
   for (const auto& [peer, out] : outgoing_) {
-    look_what_was_taken(*out);
-    idle = idle && (out->queue.empty() || out->box.room() == 0) && !has_returned(*out);
+    out->look_what_was_taken();
+    idle = idle && (out->queue.empty() || out->box.room() == 0) && !out->has_returned();
   }
-  if (!idle) rest(false);
+  if (!idle) wake_ups_.rest(outgoing_, false);
   return idle;
 }
 

@@ -56,7 +56,7 @@ void Core::give_back(std::uint64_t borrow) {
   const BorrowedSend borrowed = std::exchange(found->second, {});
   borrows_.erase(found);
   if (!borrowed.report_waits) return;
-  after_(hop(), [self = shared_from_this(), link = borrowed.transfer->link, borrow] {
+  after_(chance_.hop(), [self = shared_from_this(), link = borrowed.transfer->link, borrow] {
     self->report(link, borrow, true);
   });
 }

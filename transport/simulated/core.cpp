@@ -11,59 +11,16 @@ namespace muster::simulated {
 using std::chrono::nanoseconds;
 
 Core::Core(SimulatedNetwork::After after, std::uint64_t seed, const SimulatedNetworkOptions& options)
-    : after_(std::move(after)), options_(options), random_(seed) {
-  MUSTER_CHECK(options.delay_min.count() >= 0 && options.delay_min <= options.delay_max, "delay_max",
-               options.delay_max.count());
-  MUSTER_CHECK(options.bandwidth > 0, "bandwidth", options.bandwidth);
-}
-
-nanoseconds Core::between(nanoseconds min, nanoseconds max) {
-  const auto span = static_cast<std::uint64_t>(std::max(max - min, nanoseconds(0)).count()) + 1;
-  return min + nanoseconds(static_cast<std::int64_t>(random_() % span));
-}
-
-nanoseconds Core::transfer_time(std::uint64_t bytes) const {
-  return nanoseconds(static_cast<std::int64_t>(static_cast<double>(bytes) / options_.bandwidth * 1e9));
-}
-
-nanoseconds Core::path_time(const Node& from, const Node& to, std::uint64_t bytes) {
-  nanoseconds time = hop() + transfer_time(bytes);
-  const Path* disturbed = path(from, to);
-  if (!disturbed) return time;
-  const Disturbance& how = disturbed->disturbance;
-  time = nanoseconds(static_cast<std::int64_t>(static_cast<double>(time.count()) * how.slower));
-  constexpr std::uint64_t kParts = 1 << 20;
-  if (how.loss > 0 && static_cast<double>(random_() % kParts) < how.loss * kParts)
-    time += between(options_.delay_min, options_.again_max);
-  return time;
-}
+    : after_(std::move(after)), options_(options), chance_(seed, options) {}
 
 // ---- nodes
 
-Node& Core::attach(const std::string& name) {
-  const auto old = names_.find(name);
-  MUSTER_CHECK(old == names_.end() || !old->second->alive, "a node of this name lives: ", name);
-  const std::string address = name + "#" + std::to_string(++lives_[name]);
-  const auto number = static_cast<std::uint32_t>(nodes_.size());
-  auto& node = nodes_[address] = std::make_unique<Node>();
-  node->name = name;
-  node->address = address;
-  node->number = number;
-  names_[name] = node.get();
-  return *node;
-}
-
-Node* Core::live(const std::string& name) {
-  const auto found = names_.find(name);
-  return found != names_.end() && found->second->alive ? found->second : nullptr;
-}
-
 void Core::cut(const std::string& name) {
-  if (Node* node = live(name)) vanish(*node, true);
+  if (Node* node = nodes_.live(name)) vanish(*node, true);
 }
 
 void Core::lose(const std::string& name) {
-  if (Node* node = live(name)) vanish(*node, false);
+  if (Node* node = nodes_.live(name)) vanish(*node, false);
 }
 
 void Core::vanish(Node& node, bool told) {
@@ -76,14 +33,15 @@ void Core::vanish(Node& node, bool told) {
   }
   node.links.clear();
   // Frames that waited for the end of a pause come to nothing; what they were is counted there.
-  for (Node::Waiting& waiting : std::exchange(node.waiting, {})) after_(hop(), std::move(waiting.event));
+  for (Node::Waiting& waiting : std::exchange(node.waiting, {}))
+    after_(chance_.hop(), std::move(waiting.event));
   for (auto& [place, link] : node.inbound) {
     if (link->state != Link::State::open) continue;
     sever(*link, true);
     if (told) {
       notice_later(link, "the node is gone");
     } else {
-      after_(stall(), [self = shared_from_this(), link = link] {
+      after_(chance_.stall(), [self = shared_from_this(), link = link] {
         self->notice(link, "nothing was answered for too long", true);
       });
     }
@@ -91,34 +49,29 @@ void Core::vanish(Node& node, bool told) {
 }
 
 void Core::pause(const std::string& name) {
-  if (Node* node = live(name)) node->paused = true;
+  if (Node* node = nodes_.live(name)) node->paused = true;
 }
 
 void Core::resume(const std::string& name) {
-  Node* node = live(name);
+  Node* node = nodes_.live(name);
   if (!node || !std::exchange(node->paused, false)) return;
-  for (Node::Waiting& waiting : std::exchange(node->waiting, {})) after_(hop(), std::move(waiting.event));
-}
-
-bool Core::waits(Node& node, Event event, const Link* arriving) {
-  if (!node.alive || !node.paused) return false;
-  node.waiting.push_back({std::move(event), arriving});
-  return true;
+  for (Node::Waiting& waiting : std::exchange(node->waiting, {}))
+    after_(chance_.hop(), std::move(waiting.event));
 }
 
 // ---- connections
 
 void Core::connect(Node& node, PeerId peer, const std::string& address) {
   if (!node.alive) return;
-  const auto found = nodes_.find(address);
-  if (found == nodes_.end()) throw Error("no node ever had the address '" + address + "'");
-  if (found->second.get() == &node) throw Error("a transport cannot be connected to itself");
+  Node* const remote = nodes_.at(address);
+  if (!remote) throw Error("no node ever had the address '" + address + "'");
+  if (remote == &node) throw Error("a transport cannot be connected to itself");
   auto& link = node.links[peer];
   MUSTER_CHECK(link == nullptr || link->state != Link::State::open, "connected twice: peer", peer);
   link = std::make_shared<Link>();
   link->peer = peer;
   link->owner = &node;
-  link->remote = found->second.get();
+  link->remote = remote;
   link->sequence = ++node.connections[link->remote->number];
   link->remote->inbound[{node.number, link->sequence}] = link;
   const bool ended = node.ended_before.erase({link->remote->number, link->sequence}) > 0;
@@ -144,15 +97,9 @@ void Core::disconnect(Node& node, PeerId peer) {
   notice_later(back, "the peer cut the connection");
 }
 
-// What the remote node made as its n-th connection to the owner; null if it has not, or let go of it.
-std::shared_ptr<Link> Core::other_side(const Link& link) {
-  const auto found = link.owner->inbound.find({link.remote->number, link.sequence});
-  return found == link.owner->inbound.end() ? nullptr : found->second;
-}
-
 void Core::break_between(const std::string& a, const std::string& b) {
-  Node* one = live(a);
-  Node* other = live(b);
+  Node* one = nodes_.live(a);
+  Node* other = nodes_.live(b);
   if (!one || !other) return;
   for (const auto& [from, to] : {std::pair(one, other), std::pair(other, one)}) {
     for (const auto& [place, link] : to->inbound) {
@@ -170,15 +117,15 @@ void Core::sever(Link& link, bool by_receiver) {
 }
 
 void Core::notice_later(const std::shared_ptr<Link>& link, const std::string& reason) {
-  const bool at_once = options_.supports_borrowing && coin();  // as between processes of one host
-  after_(at_once ? hop() : between(options_.delay_min, options_.notice_max),
+  const bool at_once = options_.supports_borrowing && chance_.coin();  // as between processes of one host
+  after_(at_once ? chance_.hop() : chance_.notice(),
          [self = shared_from_this(), link, reason] { self->notice(link, reason, false); });
 }
 
 // The owner learns that its connection is no more. The report of it needs a free path; a time-out needs none.
 void Core::notice(const std::shared_ptr<Link>& link, const std::string& reason, bool by_time_out) {
   Node& node = *link->owner;
-  if (waits(node, [self = shared_from_this(), link, reason] { self->notice(link, reason, true); })) return;
+  if (node.waits([self = shared_from_this(), link, reason] { self->notice(link, reason, true); })) return;
   if (!node.alive || link->state != Link::State::open) return;
   if (!by_time_out && holds(path(*link->remote, node), link, [self = shared_from_this(), link, reason] {
         self->notice(link, reason, false);
@@ -204,8 +151,8 @@ void Core::fail_sends(Link& link) {
 }
 
 void Core::fail_sends_later(const std::shared_ptr<Link>& link) {
-  after_(hop(), [self = shared_from_this(), link] {
-    if (waits(*link->owner, [self, link] { self->fail_sends_later(link); })) return;
+  after_(chance_.hop(), [self = shared_from_this(), link] {
+    if (link->owner->waits([self, link] { self->fail_sends_later(link); })) return;
     self->fail_sends(*link);
   });
 }
@@ -232,11 +179,12 @@ void Core::send(Node& node, PeerId peer, const Frame& frame, std::span<const std
   transfer->payload.assign(payload.begin(), payload.end());
   transfer->link = link;
   transfer->number = number;
-  const nanoseconds time = path_time(node, *link->remote, frame.bytes);
+  const Path* const on = path(node, *link->remote);
+  const nanoseconds time = chance_.path_time(frame.bytes, on ? &on->disturbance : nullptr);
   // A small payload is copied and free at once; the buffer of a large one may be free before or after it
   // arrived.
   const bool at_once = small(*transfer);
-  const nanoseconds freed = at_once ? options_.delay_min : time + hop() - options_.delay_min;
+  const nanoseconds freed = at_once ? options_.delay_min : time + chance_.hop() - options_.delay_min;
   after_(time, [self = shared_from_this(), transfer] { self->begin(transfer); });
   after_(freed, [self = shared_from_this(), link, number, at_once] { self->report(link, number, !at_once); });
 }
@@ -245,9 +193,7 @@ bool Core::vanishes(const Transfer& transfer) {
   const FrameKind kind = transfer.frame.kind;
   if (kind != FrameKind::demand && kind != FrameKind::batch) return false;
   const Path* on = path(*transfer.link->owner, *transfer.link->remote);
-  constexpr std::uint64_t kParts = 1 << 20;
-  return on && on->disturbance.loses_loading > 0 &&
-         static_cast<double>(random_() % kParts) < on->disturbance.loses_loading * kParts;
+  return on && chance_.happens(on->disturbance.loses_loading);
 }
 
 // The buffer of a send is free. For a large one the receiver has said so.
@@ -256,7 +202,7 @@ void Core::report(const std::shared_ptr<Link>& link, std::uint64_t number, bool 
   const Event again = [self = shared_from_this(), link, number, acknowledged] {
     self->report(link, number, acknowledged);
   };
-  if (waits(node, again)) return;
+  if (node.waits(again)) return;
   if (!node.alive || link->severed) return;  // reported, or will be, by what cut the connection
   const auto found = link->unsent.find(number);
   if (found == link->unsent.end()) return;
@@ -264,7 +210,7 @@ void Core::report(const std::shared_ptr<Link>& link, std::uint64_t number, bool 
     borrowed->second.report_waits = true;
     return;
   }
-  if (acknowledged && (waits(*link->remote, again) || holds(path(node, *link->remote), link, again) ||
+  if (acknowledged && (link->remote->waits(again) || holds(path(node, *link->remote), link, again) ||
                        holds(path(*link->remote, node), link, again))) {
     return;
   }
@@ -281,7 +227,7 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
       (holds(path(*link->owner, to), link, again) || holds_small(*transfer, link, again))) {
     return;
   }
-  if (waits(to, again)) return;
+  if (to.waits(again)) return;
   // Of a connection that its receiver cut, a large frame's request may still lie in a queue; its bytes never
   // come.
   const bool stale = link->severed_by_receiver && !small(*transfer);
@@ -290,7 +236,7 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
     return;
   }
   const bool under_way =
-      !link->severed || lies_in_memory(*link) || ((!link->severed_by_receiver || stale) && coin());
+      !link->severed || lies_in_memory(*link) || ((!link->severed_by_receiver || stale) && chance_.coin());
   if (!to.alive || to.sink == nullptr || !under_way) {
     ++counts_.lost;
     return;
@@ -308,7 +254,7 @@ void Core::begin(const std::shared_ptr<Transfer>& transfer) {
     MUSTER_CHECK(transfer->place.size() == transfer->frame.bytes, "place", transfer->place.size());
   }
   if (!small(*transfer)) {
-    after_(hop(), [self = shared_from_this(), transfer] { self->finish(transfer); });
+    after_(chance_.hop(), [self = shared_from_this(), transfer] { self->finish(transfer); });
     return;
   }
   std::copy(transfer->payload.begin(), transfer->payload.end(), transfer->place.begin());
@@ -321,9 +267,9 @@ void Core::finish(const std::shared_ptr<Transfer>& transfer) {
   Node& from = *link->owner;
   Node& to = *link->remote;
   const Event again = [self = shared_from_this(), transfer] { self->finish(transfer); };
-  if (waits(to, again)) return;
+  if (to.waits(again)) return;
   if (to.alive && !link->severed &&
-      (waits(from, again, link.get()) || holds(path(from, to), link, again, true) ||
+      (from.waits(again, link.get()) || holds(path(from, to), link, again, true) ||
        holds(path(to, from), link, again, true))) {
     return;
   }

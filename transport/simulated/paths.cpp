@@ -12,10 +12,11 @@ Path* Core::path(const Node& from, const Node& to) {
 }
 
 bool Core::reaches(const std::string& from, const std::string& to) {
-  const auto one = nodes_.find(from), other = nodes_.find(to);
-  if (one == nodes_.end() || other == nodes_.end() || !other->second->alive) return false;
+  const Node* const one = nodes_.at(from);
+  const Node* const other = nodes_.at(to);
+  if (!one || !other || !other->alive) return false;
   const auto open = [](const Path* path) { return path == nullptr || !path->disturbance.blocked; };
-  return open(path(*one->second, *other->second)) && open(path(*other->second, *one->second));
+  return open(path(*one, *other)) && open(path(*other, *one));
 }
 
 void Core::disturb(const std::string& from, const std::string& to, const Disturbance& disturbance) {
@@ -29,17 +30,14 @@ void Core::disturb(const std::string& from, const std::string& to, const Disturb
 
 void Core::hold_nothing() {
   paths_.clear();
-  for (const auto& [address, node] : nodes_) {
-    node->paused = false;
-    node->waiting.clear();
-  }
+  nodes_.end_pauses();
 }
 
 // What was held is sent again, at times of its own.
 void Core::let_go(Path& path) {
   for (Path::Held& held : std::exchange(path.held, {})) {
     --held.link->held;
-    after_(between(options_.delay_min, options_.again_max), std::move(held.event));
+    after_(chance_.again(), std::move(held.event));
   }
 }
 
@@ -47,14 +45,14 @@ void Core::let_go(Path& path) {
 // half arrived ends.
 void Core::let_go(const Link& link) {
   for (Node::Waiting& waiting : link.owner->waiting) {
-    if (waiting.arriving == &link) after_(hop(), std::move(waiting.event));
+    if (waiting.arriving == &link) after_(chance_.hop(), std::move(waiting.event));
   }
   std::erase_if(link.owner->waiting, [&](const Node::Waiting& waiting) { return waiting.arriving == &link; });
   for (auto& [between_whom, path] : paths_) {
     for (Path::Held& held : path.held) {
       if (held.link.get() != &link || !held.arriving) continue;
       --held.link->held;
-      after_(hop(), std::move(held.event));
+      after_(chance_.hop(), std::move(held.event));
       held.link = nullptr;
     }
     std::erase_if(path.held, [](const Path::Held& held) { return held.link == nullptr; });
@@ -67,7 +65,8 @@ bool Core::holds(Path* path, const std::shared_ptr<Link>& link, Event event, boo
   if (!path || !path->disturbance.blocked) return false;
   path->held.push_back({link, std::move(event), arriving});
   if (link->held++ > 0 || !path->disturbance.times_out) return true;
-  after_(stall(), [self = shared_from_this(), link, stall = ++link->stalls] { self->stalled(link, stall); });
+  after_(chance_.stall(),
+         [self = shared_from_this(), link, stall = ++link->stalls] { self->stalled(link, stall); });
   return true;
 }
 
@@ -93,7 +92,7 @@ void Core::stalled(const std::shared_ptr<Link>& link, std::uint64_t stall_number
   if (!back || back->state != Link::State::open) return;
   sever(*back, true);
   notice_later(back, "the peer gave the connection up");
-  after_(stall(), [self = shared_from_this(), back] {
+  after_(chance_.stall(), [self = shared_from_this(), back] {
     self->notice(back, "nothing was answered for too long", true);
   });
 }

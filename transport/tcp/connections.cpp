@@ -88,11 +88,11 @@ void SocketTransport::disconnect(PeerId peer) {
   dialled_.erase(out->number);
   out->closed = true;
   out->socket = Descriptor();
-  for (const Pending& pending : out->queue) ended_sends_.emplace_back(peer, pending.token);
+  for (const Pending& pending : out->queue) ended_.add(peer, pending.token);
   out->queue.clear();
   if (out->in == nullptr) return;
   Incoming& in = *out->in;
-  if (!in.place.empty()) ended_frames_.push_back(*in.frame);
+  if (!in.place.empty()) ended_.add(*in.frame);
   in.place = {};
   break_off(in);
 }
@@ -262,9 +262,7 @@ void SocketTransport::fail(const Out& out, const std::string& reason) {
 }
 
 bool SocketTransport::report_ends() {
-  if (ended_sends_.empty() && ended_frames_.empty() && lost_.empty()) return false;
-  for (const auto& [peer, token] : std::exchange(ended_sends_, {})) sink_->sent(peer, token, false);
-  for (const Frame& frame : std::exchange(ended_frames_, {})) sink_->dropped(frame);
+  if (!ended_.report(*sink_) && lost_.empty()) return false;
   for (const auto& [out, why] : std::exchange(lost_, {})) fail(out, "it cannot be reached: " + why);
   return true;
 }

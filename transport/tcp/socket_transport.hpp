@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transport/accept_pause.hpp"
+#include "transport/ended_transfers.hpp"
 #include "transport/tcp/address.hpp"
 #include "transport/tcp/connection.hpp"
 #include "transport/tcp/sockets.hpp"
@@ -79,9 +80,7 @@ class SocketTransport final : public Transport {
   std::vector<SendToken> done_;                    // of one write
   std::vector<In> to_read_, reading_;              // with something to be read, perhaps
   std::vector<std::pair<Out, std::string>> lost_;  // failed outside of progress, and not told yet
-  // What disconnect has ended, to be told by the next progress.
-  std::vector<std::pair<PeerId, SendToken>> ended_sends_;
-  std::vector<Frame> ended_frames_;
+  EndedTransfers ended_;
   std::vector<std::byte> thrown_away_;
   Descriptor listener_;
   Descriptor sockets_;

@@ -236,8 +236,7 @@ bool SocketTransport::progress() {
 }
 
 bool SocketTransport::arm() {
-  return to_write_.empty() && to_read_.empty() && ended_sends_.empty() && ended_frames_.empty() &&
-         lost_.empty();
+  return to_write_.empty() && to_read_.empty() && ended_.empty() && lost_.empty();
 }
 
 }  // namespace muster::tcp

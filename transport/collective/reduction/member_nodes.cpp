@@ -1,5 +1,7 @@
 #include "transport/collective/reduction/member_nodes.hpp"
 
+#include "base/check.hpp"
+
 namespace muster {
 
 MemberNodes::MemberNodes(const ReductionShape& shape)
@@ -18,6 +20,13 @@ MemberNodes::MemberNodes(const ReductionShape& shape)
 std::size_t MemberNodes::index_of(NodeId node) const {
   const auto found = indices_.find(node);
   return found == indices_.end() ? nodes_.size() : found->second;
+}
+
+void MemberNodes::check_owned(std::uint32_t member, const std::vector<NodeValue>& nodes) const {
+  for (const NodeValue& value : nodes) {
+    const std::size_t index = index_of(value.node);
+    MUSTER_CHECK(index < size() && nodes_[index].member == member, value.node);
+  }
 }
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "transport/collective/sums/accumulator.hpp"
 #include "transport/collective/sums/canonical_tree.hpp"
 #include "transport/collective/sums/reduction_shape.hpp"
 
@@ -30,6 +31,8 @@ class MemberNodes {
   std::size_t index_of(NodeId node) const;
   /// Those of a member.
   Range of(std::uint32_t member) const { return ranges_[member]; }
+  /// Each of these is a node of this member: all else is a bug.
+  void check_owned(std::uint32_t member, const std::vector<NodeValue>& nodes) const;
   LeafInterval leaves(NodeId node) const { return leaves_below(height_, node); }
 
  private:

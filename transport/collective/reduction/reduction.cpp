@@ -1,18 +1,16 @@
 #include "transport/collective/reduction/reduction.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "base/canary.hpp"
 #include "base/check.hpp"
 #include "muster/error.hpp"
+#include "transport/collective/reduction/record_of_round.hpp"
+#include "transport/collective/rounds/round_check.hpp"
 
 namespace muster {
 
 namespace {
-// A token names the round and, above it, what is held until the send has ended.
-constexpr unsigned kRoundBits = 40;
-constexpr SendToken kRoundMask = (SendToken{1} << kRoundBits) - 1;
-
 // How many of SumVariant. Results that nobody else reads are written through the caches.
 std::size_t variants_of(const ReductionShape& shape) {
   const std::uint32_t host = shape.members[shape.self].host;
@@ -22,6 +20,15 @@ std::size_t variants_of(const ReductionShape& shape) {
   return shape.one_shot_too ? 3 : 2;
 }
 
+SharedTimes times_of_host(const std::vector<Kept<RoundHeader>>& headers, const ReductionShape& shape) {
+  SharedTimes times;
+  for (std::size_t member = 0; member < headers.size(); ++member) {
+    if (shape.members[member].host == shape.members[shape.self].host)
+      times.add(headers[member]->variant_times);
+  }
+  return times;
+}
+
 }  // namespace
 
 Reduction::Slot::Slot(Reduction& owner)
@@ -29,26 +36,46 @@ Reduction::Slot::Slot(Reduction& owner)
       copies(owner.shape_),
       sums(owner.plans_, owner.staging_, owner.variants_, owner.sketch_variants_,
            [this, &owner](std::uint32_t member, const Frame& frame, std::span<const std::byte> payload,
-                          Staging::Hold hold) { owner.send(member, frame, payload, *this, hold); }),
-      sends_to(owner.shape_.members.size(), 0) {}
+                          Staging::Hold hold) {
+             owner.sends_.send(member, frame, payload, owner.round_, under_way, hold);
+           }) {
+  under_way.reset(owner.shape_.members.size());
+}
+
+void Reduction::Slot::reset() {
+  reports.reset();
+  copies.reset();
+  sums.reset();
+  presence.reset();
+  hidden.reset();
+  under_way.reset(under_way.to.size());
+  contributed = agreed = said = false;
+  keep.clear();
+  result_keep.reset();
+}
+
+bool Reduction::Slot::sums_follow() const {
+  return reports.all_headers() && has_sums(reports.own_header().kind) && presence.any;
+}
 
 Reduction::Reduction(ReductionShape shape, Transport& transport, Hooks hooks)
     : shape_(std::move(shape)),
-      transport_(transport),
       hooks_(std::move(hooks)),
+      end_(hooks_, shape_.goes_on_unlike,
+           [this] {
+             for (Slot& slot : slots_) slot.sums.close();
+           }),
+      members_(shape_),
       nodes_(shape_),
       plans_(shape_, nodes_.size()),
       staging_(shape_.chunk_elements, transport, shape_.unit.get()),
+      sends_(shape_, transport, staging_),
       variants_(variants_of(shape_), hooks_.now),
       result_hash_(shape_.unit.get()),
-      slots_{Slot(*this), Slot(*this)} {
+      slots_(*this) {
   MUSTER_CHECK(!shape_.unit || (!shape_.wire.rounds() && !shape_.sparse && !shape_.backup_workers &&
                                 !shape_.sharded && !shape_.copies && !shape_.one_shot_too),
                "only the host can do that");
-  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    peers_.push_back(shape_.members[member].peer);
-    members_[shape_.members[member].peer] = member;
-  }
 }
 
 // What is kept for rounds is let go of only when no sum reads it any more.
@@ -56,46 +83,19 @@ Reduction::~Reduction() {
   if (shape_.unit) shape_.unit->wait();
 }
 
-void Reduction::reset(Slot& slot) {
-  slot.reports.reset();
-  slot.copies.reset();
-  slot.sums.reset();
-  slot.presence.reset();
-  slot.hidden.reset();
-  slot.sends = 0;
-  slot.sends_to.assign(shape_.members.size(), 0);
-  slot.contributed = slot.agreed = slot.said = false;
-  slot.keep.clear();
-  slot.result_keep.reset();
-}
-
-void Reduction::send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
-                     Staging::Hold hold) {
-  frame.view = shape_.view;
-  frame.from = shape_.members[shape_.self].peer;
-  frame.incarnation = shape_.members[shape_.self].incarnation;
-  frame.round = round_;
-  frame.bytes = payload.size();
-  ++slot.sends;
-  ++slot.sends_to[member];
-  ++sends_;
-  const SendToken held = hold == Staging::kNone ? 0 : SendToken{hold} + 1;
-  transport_.send(shape_.members[member].peer, frame, payload, round_ | held << kRoundBits);
-}
-
 void Reduction::broadcast(const Frame& frame, Slot& slot, std::span<const std::byte> payload) {
-  for (std::uint32_t member = 0; member < shape_.members.size() && !failed_; ++member) {
-    if (member != shape_.self) send(member, frame, payload, slot);
+  for (std::uint32_t member = 0; member < shape_.members.size() && !failed(); ++member) {
+    if (member != shape_.self) sends_.send(member, frame, payload, round_, slot.under_way);
   }
 }
 
 void Reduction::open(const RoundHeader& header, std::span<float> result,
                      std::shared_ptr<const void> keep) try {
-  if (failed_) return;
+  if (failed()) return;
   MUSTER_CHECK(!opened_ && header.round == round_, opened_, header.round, round_);
   MUSTER_CHECK(header.kind != RoundKind::train || result.size() == shape_.elements, result.size());
   MUSTER_CHECK(header.kind != RoundKind::sketch || result.size() == shape_.sketch_elements, result.size());
-  Slot& current = slot(round_);
+  Slot& current = slots_[round_];
   opened_ = true;
   result_ = result;
   current.result_keep = std::move(keep);
@@ -110,22 +110,15 @@ void Reduction::open(const RoundHeader& header, std::span<float> result,
   }
   step_on();
 } catch (const Error& error) {
-  fail_here(error.what());
-}
-
-void Reduction::check_own(const std::vector<NodeValue>& nodes) const {
-  for (const NodeValue& value : nodes) {
-    const std::size_t index = nodes_.index_of(value.node);
-    MUSTER_CHECK(index < nodes_.size() && nodes_[index].member == shape_.self, value.node);
-  }
+  end_.fail_here(error.what());
 }
 
 void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, ElementRange elements,
                       std::shared_ptr<const void> keep) try {
-  if (failed_ || round != round_ || slot(round_).contributed) return;
-  Slot& current = slot(round_);
+  if (failed() || round != round_ || slots_[round_].contributed) return;
+  Slot& current = slots_[round_];
   MUSTER_CHECK(opened_, round_);
-  check_own(nodes);
+  nodes_.check_owned(shape_.self, nodes);
   if (current.keep.empty()) current.keep.push_back(std::move(keep));
   {
     const Inside inside(inside_);
@@ -134,37 +127,37 @@ void Reduction::offer(std::uint64_t round, const std::vector<NodeValue>& nodes, 
   measure_hidden(current);
   step_on();
 } catch (const Error& error) {
-  fail_here(error.what());
+  end_.fail_here(error.what());
 }
 
 void Reduction::contribute(std::uint64_t round, const std::vector<NodeValue>& nodes,
                            const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep,
                            const std::vector<AuditReport>& audits) try {
-  if (failed_ || round != round_)
+  if (failed() || round != round_)
     return;  // the end of an epoch needs no contribution, and does not wait for one
-  Slot& current = slot(round_);
+  Slot& current = slots_[round_];
   MUSTER_CHECK(opened_ && !current.contributed, opened_, round_);
   waits_since_ = now();
   current.hidden.computed(*waits_since_);
   current.contributed = true;
   current.keep.push_back(std::move(keep));
   if (const std::string diverged = current.reports.contribute(metrics, audits); !diverged.empty())
-    return fail(diverged);
-  check_own(nodes);
+    return end_.fail(diverged);
+  nodes_.check_owned(shape_.self, nodes);
   {
     const Inside inside(inside_);
     if (!shape_.copies) send_losses(current);
-    if (!failed_) open_sum().offer(nodes, {0, sketching() ? shape_.sketch_elements : shape_.elements});
+    if (!failed()) open_sum().offer(nodes, {0, open_sum().elements()});
   }
   step_on();
 } catch (const Error& error) {
-  fail_here(error.what());
+  end_.fail_here(error.what());
 }
 
 void Reduction::add_backup(std::uint64_t round, const NodeValue& value,
                            const std::vector<ShardMetrics>& metrics, std::shared_ptr<const void> keep) {
-  if (failed_ || !opened_ || round != round_) return;  // it is not needed any more
-  Slot& current = slot(round_);
+  if (failed() || !opened_ || round != round_) return;  // it is not needed any more
+  Slot& current = slots_[round_];
   const std::size_t index = nodes_.index_of(value.node);
   MUSTER_CHECK(shape_.backup_workers && index < nodes_.size() && nodes_[index].member != shape_.self,
                value.node);
@@ -174,7 +167,7 @@ void Reduction::add_backup(std::uint64_t round, const NodeValue& value,
   {
     const Inside inside(inside_);
     broadcast(frame_with(MetricsBody{value.node, 0}), current, bytes);
-    if (!failed_) current.sums.at(SumNumber::kStep).add_backup(value, nodes_[index].member);
+    if (!failed()) current.sums.at(SumNumber::kStep).add_backup(value, nodes_[index].member);
   }
   step_on();
 }
@@ -191,24 +184,14 @@ void Reduction::give_copies(Slot& current) {
   const bool made = current.reports.own_header().kind == RoundKind::train && current.presence.weight != 0;
   current.copies.give(made, current.presence.shards,
                       [&](std::uint32_t to, const Frame& frame, std::span<const std::byte> piece) {
-                        send(to, frame, piece, current);
-                        return !failed_;
+                        sends_.send(to, frame, piece, round_, current.under_way);
+                        return !failed();
                       });
 }
 
-// The frame with its sender as a place in the list of members. Copied before it is changed: a copy after a
-// narrow write waits until all writes before it have left this core. Nothing, if it is of another view, of a
-// dead incarnation or of a round that cannot be: it changes nothing.
 std::optional<Frame> Reduction::of_member(const Frame& received) const {
-  const auto found = members_.find(received.from);
-  if (failed_ || found == members_.end() || found->second == shape_.self) return std::nullopt;
-  const bool belongs = (received.view == shape_.view || canary("old-view")) &&
-                       received.incarnation == shape_.members[found->second].incarnation &&
-                       (received.round == round_ || received.round == round_ + 1);
-  if (!belongs) return std::nullopt;
-  std::optional<Frame> frame(received);
-  frame->from = found->second;
-  return frame;
+  if (failed()) return std::nullopt;
+  return members_.received(received, round_);
 }
 
 bool Reduction::arrived_in_place(const Frame& received, std::span<const std::byte> payload,
@@ -217,48 +200,42 @@ bool Reduction::arrived_in_place(const Frame& received, std::span<const std::byt
   if (!known) return false;
   {
     const Inside inside(inside_);
-    if (!sum_of(*known).arrived_in_place(*known, payload, borrow)) return false;
+    if (!slots_[known->round].sums.of(*known).arrived_in_place(*known, payload, borrow)) return false;
   }
   step_on();
   return true;
-}
-
-// What is under way runs out. Whoever calls it says why.
-void Reduction::close() {
-  failed_ = true;
-  for (Slot& slot : slots_) slot.sums.close();
 }
 
 std::span<std::byte> Reduction::place(const Frame& received) try {
   const auto known = of_member(received);
   if (!known) return {};
   const Frame& frame = *known;
-  Slot& target = slot(frame.round);
+  Slot& target = slots_[frame.round];
   const bool crowded = staging_.taken() >= slots_.size() * plans_.staged_max();
   switch (frame.kind) {
     case FrameKind::header:
     case FrameKind::metrics:
       return target.reports.place(frame);
     case FrameKind::contribution:
-      return crowded ? std::span<std::byte>() : sum_of(frame).place(frame);
+      return crowded ? std::span<std::byte>() : target.sums.of(frame).place(frame);
     case FrameKind::carried:
       return opened_ && frame.round == round_ ? target.copies.place(frame) : std::span<std::byte>();
     case FrameKind::result:
     case FrameKind::reduced:
       if (!opened_ || frame.round != round_ || (crowded && Payloads::sparse(frame))) return {};
-      return sum_of(frame).place(frame);
+      return target.sums.of(frame).place(frame);
     default:
       return {};
   }
 } catch (const Error& error) {
-  fail_here(error.what());
+  end_.fail_here(error.what());
   return {};
 }
 
 void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try {
   if (received.kind == FrameKind::metrics && !payload.empty()) {
-    const auto from = members_.find(received.from);
-    if (from != members_.end()) slot(received.round).reports.ended(from->second, received, payload.data());
+    if (const auto from = members_.place_of(received.from))
+      slots_[received.round].reports.ended(*from, received, payload.data());
   }
   const auto known = of_member(received);
   if (!known) {  // of a round that is over: a second answer for what has come already
@@ -268,7 +245,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
     return;
   }
   const Frame& frame = *known;
-  Slot& target = slot(frame.round);
+  Slot& target = slots_[frame.round];
   switch (frame.kind) {
     case FrameKind::header:
     case FrameKind::metrics:
@@ -290,7 +267,7 @@ void Reduction::arrived(const Frame& received, std::span<std::byte> payload) try
   }
   step_on();
 } catch (const Error& error) {
-  fail_here(error.what());
+  end_.fail_here(error.what());
 }
 
 // Each of these: whether the round may go on from here.
@@ -299,10 +276,10 @@ bool Reduction::take(const RoundReports::News& news, std::uint32_t from) {
     case RoundReports::News::What::none:
       return false;
     case RoundReports::News::What::damaged:
-      blame(from, news.text);
+      end_.blame(members_.peers()[from], news.text);
       return false;
     case RoundReports::News::What::diverged:
-      fail(news.text);
+      end_.fail(news.text);
       return false;
     case RoundReports::News::What::of_member:
       last_reporter_ = from;
@@ -317,14 +294,14 @@ bool Reduction::take(const RoundReports::News& news, std::uint32_t from) {
 void Reduction::take_copy(Slot& target, const Frame& frame) {
   const Inside inside(inside_);
   if (const auto shard = target.copies.arrived(frame, target.reports.own_header().step))
-    send(frame.from, frame_with(KeptShardBody{*shard}), {}, target);
+    sends_.send(frame.from, frame_with(KeptShardBody{*shard}), {}, round_, target.under_way);
 }
 
 bool Reduction::take_kept(Slot& target, const Frame& frame) {
   const Inside inside(inside_);
   const bool right = frame.round == round_ && (shape_.copies ? target.copies.kept(frame)
                                                              : target.sums.at(SumNumber::kStep).kept(frame));
-  if (!right) blame(frame.from, "an answer that it keeps what it was not given");
+  if (!right) end_.blame(members_.peers()[frame.from], "an answer that it keeps what it was not given");
   return right;
 }
 
@@ -332,9 +309,9 @@ bool Reduction::take_elements(Slot& target, const Frame& frame, std::span<std::b
   bool good = true;
   {
     const Inside inside(inside_);
-    good = sum_of(frame).arrived(frame, payload);
+    good = target.sums.of(frame).arrived(frame, payload);
   }
-  if (!good) blame(frame.from, "sums that cannot be");
+  if (!good) end_.blame(members_.peers()[frame.from], "sums that cannot be");
   if (good && frame.kind == FrameKind::result) measure_hidden(target);
   return good;
 }
@@ -345,53 +322,26 @@ void Reduction::abandoned(const Frame& frame) {
 }
 
 void Reduction::sent(PeerId to, SendToken token, bool ok) try {
-  MUSTER_CHECK(sends_ > 0, token);
-  --sends_;
-  if (const SendToken held = token >> kRoundBits; held > 0)
-    staging_.release(static_cast<Staging::Hold>(held - 1));
-  if (failed_) return;
-  const std::uint64_t round = token & kRoundMask;
-  Slot& target = slot(round);
-  MUSTER_CHECK(target.sends > 0, token);
-  --target.sends;
-  --target.sends_to[members_.at(to)];
+  const std::uint64_t round = sends_.ended(token);
+  if (failed()) return;
+  Slot& target = slots_[round];
+  target.under_way.ended(members_.place_of(to).value());
   if (!ok) return close();  // which member, and why, is the engine's to say
-  if (target.sends == 0 && round == round_) step_on();
+  if (target.under_way.all == 0 && round == round_) step_on();
 } catch (const Error& error) {
-  fail_here(error.what());
-}
-
-// Damaged on its way, or by a member that does not keep to the protocol: the others may go on without it.
-void Reduction::blame(std::uint32_t member, const std::string& what) {
-  if (failed_) return;
-  const PeerId peer = peers_[member];
-  if (!hooks_.wrong) return fail("replica " + std::to_string(peer) + " sent " + what);
-  close();
-  hooks_.wrong(peer, "it sent " + what);
-}
-
-void Reduction::fail(const std::string& reason) {
-  if (failed_) return;
-  close();
-  hooks_.failed(reason);
-}
-
-void Reduction::fail_here(const std::string& reason) {
-  if (failed_) return;
-  close();
-  (hooks_.broke ? hooks_.broke : hooks_.failed)(reason);
+  end_.fail_here(error.what());
 }
 
 // Sends may complete within `send`, in the middle of a broadcast: the state is looked at again when that is
 // through.
 void Reduction::step_on() {
-  if (inside_ || failed_ || !opened_) return;
+  if (inside_ || failed() || !opened_) return;
   bool over = false;
   {
     const Inside inside(inside_);
-    over = advance(slot(round_));
+    over = advance(slots_[round_]);
   }
-  if (over) finish(slot(round_));
+  if (over) finish(slots_[round_]);
 }
 
 // Does what the state allows; returns whether the round is over.
@@ -406,40 +356,32 @@ bool Reduction::advance(Slot& current) {
   }
 
   if (has_sums(kind) && current.presence.any) {
-    if (failed_ || !open_sum().complete()) return false;
+    if (failed() || !open_sum().complete()) return false;
   } else if (kind != RoundKind::evaluate) {
-    return current.sends == 0;  // a greeting, a check, or the end of the epoch: the headers say it all
+    // A greeting, a check, or the end of the epoch: the headers say it all.
+    return current.under_way.all == 0;
   }
-  return current.sends == 0 && current.reports.all_complete() &&
-         goes_on(unlike_gradients(current.reports.audits(), peers_, current.reports.own_header().step));
+  return current.under_way.all == 0 && current.reports.all_complete() &&
+         end_.goes_on(
+             unlike_gradients(current.reports.audits(), members_.peers(), current.reports.own_header().step));
 }
 
-void Reduction::make_record(const Slot& current, RoundRecord& record) {
-  const RoundHeader& mine = current.reports.own_header();
-  record.round = mine.round;
-  record.kind = mine.kind;
-  record.epoch = mine.epoch;
-  record.step = mine.step;
-  record.shards.reserve(shape_.shards);
-  record.metrics.reserve(shape_.shards);
-  for (const auto& header : current.reports.headers()) {
-    record.shards.insert(record.shards.end(), header->shards.begin(), header->shards.end());
+// All headers are in: whether they fit together is looked at once. Then it is known which leaves are present,
+// what the divisor is, and which nodes will come.
+bool Reduction::agree(Slot& current) {
+  const auto& headers = current.reports.headers();
+  const auto& peers = members_.peers();
+  if (const std::string why = disagreement(headers, peers, shape_.self); !why.empty()) {
+    end_.fail(why);
+    return false;
   }
-  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    current.reports.append_metrics(member, record.metrics);
-  }
-  const auto by_shard = [](const auto& a, const auto& b) { return a.shard < b.shard; };
-  std::sort(record.shards.begin(), record.shards.end(), by_shard);
-  std::sort(record.metrics.begin(), record.metrics.end(), by_shard);
-  record.weight = current.presence.weight;
-  record.last_report_of = shape_.members[last_reporter_].peer;
-  record.last_report_at = last_report_at_;
-  record.hidden = current.hidden.total();
-
-  std::uint64_t hash = mine.record_hash;
-  hash = hash_words(hash, std::as_bytes(std::span(record.shards)));
-  hash = hash_words(hash, std::as_bytes(std::span(record.metrics)));
-  record.hash = record.weight != 0 ? result_hash_.of(result_, hash) : hash;
+  if (!end_.goes_on(unlike_headers(headers, peers))) return false;
+  current.agreed = true;
+  said_ = times_of_host(headers, shape_);
+  const bool with_sums = has_sums(current.reports.own_header().kind);
+  current.presence.read(headers, shape_.shards, with_sums);
+  if (with_sums && current.presence.any) open_sum().settle(current.presence.shards, current.presence.weight);
+  return !failed();
 }
 
 std::chrono::nanoseconds Reduction::now() const {
@@ -448,14 +390,50 @@ std::chrono::nanoseconds Reduction::now() const {
 
 void Reduction::finish(Slot& current) {
   auto record = pool_.take();
-  make_record(current, *record);
+  write_reports(current.reports, current.presence, shape_.shards, *record);
+  record->last_report_of = members_.peers()[last_reporter_];
+  record->last_report_at = last_report_at_;
+  record->hidden = current.hidden.total();
+  if (record->weight != 0) record->hash = result_hash_.of(result_, record->hash);
   if (is_recorded(record->kind)) ++records_;
-  reset(current);
+  current.reset();
   opened_ = false;
   waits_since_.reset();
   ++round_;
   result_ = {};
   hooks_.done(std::move(record));
+}
+
+// ---- the sums of the open round
+
+TreeSum& Reduction::open_sum() const {
+  const Slot& current = slots_[round_];
+  const RoundReports& reports = current.reports;
+  return current.sums.of(reports.opened() ? reports.own_header().kind : RoundKind::train,
+                         variants_.variant());
+}
+
+// While this member still computes.
+void Reduction::measure_hidden(Slot& current) {
+  if (!current.contributed) current.hidden.look(open_sum().under_way(), [this] { return now(); });
+}
+
+bool Reduction::folding() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.sums.folding(); });
+}
+
+bool Reduction::fold_on() try {
+  bool any = false;
+  {
+    const Inside inside(inside_);
+    for (Slot& slot : slots_) any = slot.sums.fold_on() || any;
+  }
+  if (any) step_on();
+  return any;
+} catch (const Error& error) {
+  const bool first = !failed();
+  end_.fail_here(error.what());
+  return first;
 }
 
 }  // namespace muster

@@ -10,24 +10,22 @@
 #pragma once
 
 #include <array>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "transport/collective/reduction/copy_exchange.hpp"
 #include "transport/collective/reduction/hidden_time.hpp"
 #include "transport/collective/reduction/member_nodes.hpp"
 #include "transport/collective/reduction/presence.hpp"
+#include "transport/collective/reduction/reduction_end.hpp"
 #include "transport/collective/reduction/result_hash.hpp"
 #include "transport/collective/reduction/round_reports.hpp"
+#include "transport/collective/reduction/round_sends.hpp"
 #include "transport/collective/reduction/round_sums.hpp"
+#include "transport/collective/reduction/view_members.hpp"
 #include "transport/collective/rounds/liveness.hpp"
 #include "transport/collective/rounds/round.hpp"
-#include "transport/collective/rounds/round_check.hpp"
 #include "transport/collective/rounds/round_record_pool.hpp"
 #include "transport/collective/sums/reduction_shape.hpp"
 #include "transport/transport.hpp"
@@ -36,19 +34,7 @@ namespace muster {
 
 class Reduction {
  public:
-  struct Hooks {
-    /// The record may be changed until it is shared.
-    std::function<void(std::shared_ptr<RoundRecord>)> done;
-    std::function<void(const std::string& reason)> failed;  ///< at most once; nothing follows
-    /// The clock, for the record's arrival times; none: they are 0.
-    std::function<std::chrono::nanoseconds()> now = nullptr;
-    /// In place of `failed`, for an error of this member alone (no memory, a lost GPU); none: `failed`.
-    std::function<void(const std::string& reason)> broke = nullptr;
-    /// A member has sent what cannot be; nothing follows. None: it has failed.
-    std::function<void(PeerId peer, const std::string& reason)> wrong = nullptr;
-    /// Members hold other bits; nothing follows, unless the shape goes on with them. None: it has failed.
-    std::function<void(const Unlike& found)> unlike = nullptr;
-  };
+  using Hooks = ReductionHooks;
 
   Reduction(ReductionShape shape, Transport& transport, Hooks hooks);
   ~Reduction();
@@ -87,21 +73,18 @@ class Reduction {
   bool fold_on();
   /// Whether some are still added up.
   bool folding() const;
-  void fail(const std::string& reason);
-  void fail_here(const std::string& reason);
-  void blame(std::uint32_t member, const std::string& what);
 
   /// The view is over: nothing more arrives, is sent or is said. What is still under way runs out; see
   /// `drained`.
-  void close();
+  void close() { end_.close(); }
   /// Whether every send and every fold has ended, so that what was sent from may be reused.
-  bool drained() const { return sends_ == 0 && !folding(); }
+  bool drained() const { return sends_.under_way() == 0 && !folding(); }
   /// Whether it sends, or is about to.
-  bool sending() const { return sends_ > 0 || inside_ > 0 || folding(); }
+  bool sending() const { return sends_.under_way() > 0 || inside_ > 0 || folding(); }
   /// Whether the result of the open round is partly in place.
   bool result_begun() const { return opened_ && open_sum().result_begun(); }
 
-  bool failed() const { return failed_; }
+  bool failed() const { return end_.reached(); }
   /// Whether a round is open and waits for others.
   bool waiting() const { return opened_; }
   /// Since when this member has done its part of the open round, and waits; nothing if it has not.
@@ -109,7 +92,7 @@ class Reduction {
   /// The open round and what each other member still owes to it.
   RoundSight sight() const;
   /// The other members.
-  std::vector<PeerId> others() const;
+  std::vector<PeerId> others() const { return members_.others(); }
   /// Bytes that the reduction itself holds: chunks of the nodes of others that wait to be added.
   std::size_t staging_bytes() const { return staging_.bytes(); }
 
@@ -123,14 +106,33 @@ class Reduction {
     std::shared_ptr<const void> result_keep;
     RoundReports reports;
     CopyExchange copies;
-    RoundSums sums;                       // goes before what it adds up
-    Presence presence;                    // from the headers of all
-    HiddenTime hidden;                    // of what was offered early
-    std::size_t sends = 0;                // in flight,
-    std::vector<std::uint32_t> sends_to;  // by member
+    RoundSums sums;     // goes before what it adds up
+    Presence presence;  // from the headers of all
+    HiddenTime hidden;  // of what was offered early
+    RoundSends::UnderWay under_way;
     bool contributed = false;
     bool said = false;    // so, to all: the losses are sent
     bool agreed = false;  // the headers of all fit together
+
+    /// For the next round but one. Memory stays.
+    void reset();
+    /// Whether the round moves elements at all. Known when all headers are in.
+    bool sums_follow() const;
+  };
+  // By number, of which one is in flight at most for each.
+  class Slots {
+   public:
+    explicit Slots(Reduction& owner) : slots_{Slot(owner), Slot(owner)} {}
+    Slot& operator[](std::uint64_t round) { return slots_[round % slots_.size()]; }
+    const Slot& operator[](std::uint64_t round) const { return slots_[round % slots_.size()]; }
+    std::size_t size() const { return slots_.size(); }
+    auto begin() { return slots_.begin(); }
+    auto begin() const { return slots_.begin(); }
+    auto end() { return slots_.end(); }
+    auto end() const { return slots_.end(); }
+
+   private:
+    std::array<Slot, 2> slots_;
   };
 
   // Marks that the state machine is at work: what completes meanwhile is looked at when it is through.
@@ -145,47 +147,34 @@ class Reduction {
     int& depth_;
   };
 
-  Slot& slot(std::uint64_t round) { return slots_[round % 2]; }
-  const Slot& slot(std::uint64_t round) const { return slots_[round % 2]; }
-  void check_own(const std::vector<NodeValue>& nodes) const;
   bool take(const RoundReports::News& news, std::uint32_t from);
   void take_copy(Slot& slot, const Frame& frame);
   bool take_kept(Slot& slot, const Frame& frame);
   bool take_elements(Slot& slot, const Frame& frame, std::span<std::byte> payload);
   void give_copies(Slot& slot);
   void send_losses(Slot& slot);
-
-  bool sketching() const;
-  TreeSum& open_sum() const;
-  TreeSum& sum_of(const Frame& frame);
-
-  void reset(Slot& slot);
   void broadcast(const Frame& frame, Slot& slot, std::span<const std::byte> payload);
-  void send(std::uint32_t member, Frame frame, std::span<const std::byte> payload, Slot& slot,
-            Staging::Hold hold = Staging::kNone);
-  bool agree(Slot& slot);
-  bool goes_on(const std::optional<Unlike>& found);
   std::optional<Frame> of_member(const Frame& received) const;
-  bool sums_follow(const Slot& slot) const;
+  TreeSum& open_sum() const;
   std::chrono::nanoseconds now() const;
   void measure_hidden(Slot& slot);
   void step_on();
   bool advance(Slot& slot);
+  bool agree(Slot& slot);
   void finish(Slot& slot);
-  void make_record(const Slot& slot, RoundRecord& record);
 
   ReductionShape shape_;
-  Transport& transport_;
   Hooks hooks_;
-  std::map<PeerId, std::uint32_t> members_;  // place of a peer in the list of members
-  std::vector<PeerId> peers_;                // by member
+  ReductionEnd end_;
+  ViewMembers members_;
   MemberNodes nodes_;
   SumPlans plans_;
   Staging staging_;
+  RoundSends sends_;
   VariantChoice variants_, sketch_variants_;
   SharedTimes said_;  // in the headers of the round before, by the members of this host
   ResultHash result_hash_;
-  std::array<Slot, 2> slots_;
+  Slots slots_;
   RoundRecordPool pool_;
   std::uint64_t round_ = 0;    // open, or the next to open
   std::uint64_t records_ = 0;  // so far, in this view
@@ -193,10 +182,7 @@ class Reduction {
   std::chrono::nanoseconds last_report_at_{0};
   std::optional<std::chrono::nanoseconds> waits_since_;
   int inside_ = 0;
-  std::size_t sends_ = 0;  // in flight, of all rounds
   bool opened_ = false;
-  bool failed_ = false;
-  bool unlike_said_ = false;
   std::span<float> result_;
 };
 

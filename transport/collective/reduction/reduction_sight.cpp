@@ -1,25 +1,10 @@
 // What a reduction shows of an open round: who owes what.
-#include <algorithm>
-
 #include "transport/collective/reduction/reduction.hpp"
 
 namespace muster {
 
-// Whether this round moves elements at all. Known when all headers are in.
-bool Reduction::sums_follow(const Slot& current) const {
-  return current.reports.all_headers() && has_sums(current.reports.own_header().kind) && current.presence.any;
-}
-
-std::vector<PeerId> Reduction::others() const {
-  std::vector<PeerId> all;
-  for (std::uint32_t member = 0; member < shape_.members.size(); ++member) {
-    if (member != shape_.self) all.push_back(shape_.members[member].peer);
-  }
-  return all;
-}
-
 RoundSight Reduction::sight() const {
-  const Slot& current = slot(round_);
+  const Slot& current = slots_[round_];
   RoundSight sight;
   sight.view = shape_.view;
   sight.round = round_;
@@ -45,8 +30,8 @@ RoundSight Reduction::sight() const {
     // Where shards have states, nobody is done before all have opened the round.
     peer.metrics_in = peer.metrics_in || (shape_.copies && peer.header_in && !current.agreed);
     const bool keeps = member == buddy && !current.copies.all_kept();
-    peer.sums_in = !sums_follow(current) || !current.agreed || (!open_sum().owes(member) && !keeps);
-    peer.taken = current.sends_to[member] == 0;
+    peer.sums_in = !current.sums_follow() || !current.agreed || (!open_sum().owes(member) && !keeps);
+    peer.taken = current.under_way.to[member] == 0;
     sight.peers.push_back(peer);
   }
   return sight;

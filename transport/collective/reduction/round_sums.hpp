@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "transport/collective/choice/variant_choice.hpp"
-#include "transport/collective/reduction/tree_sum.hpp"
+#include "transport/collective/rounds/round.hpp"
 #include "transport/collective/sums/reduction_shape.hpp"
 #include "transport/collective/sums/staging.hpp"
 #include "transport/collective/sums/sum_plan.hpp"
+#include "transport/collective/tree_sum/tree_sum.hpp"
+#include "transport/frames/round_bodies.hpp"
 
 namespace muster {
 
@@ -51,6 +53,14 @@ class RoundSums {
   TreeSum& at(std::uint32_t number) const {
     const bool has = number < sums_.size() && sums_[number];
     return *sums_[has ? number : SumNumber::kStep];
+  }
+  /// The one that a frame is of.
+  TreeSum& of(const Frame& frame) const { return at(elements_in(frame).sum); }
+  /// The one that a round of this kind takes: of its sketch, if the view has such a sum; else of the step,
+  /// the way that this variant goes.
+  TreeSum& of(RoundKind kind, SumVariant variant) const {
+    if (kind == RoundKind::sketch && sums_[SumNumber::kSketch]) return *sums_[SumNumber::kSketch];
+    return at(variant == SumVariant::one_shot ? SumNumber::kOneShot : SumNumber::kStep);
   }
   void reset();
   void close();

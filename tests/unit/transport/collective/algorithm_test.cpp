@@ -16,7 +16,7 @@
 #include "tests/support/wire_numbers.hpp"
 #include "transport/collective/choice/chooser.hpp"
 #include "transport/collective/choice/cost.hpp"
-#include "transport/collective/reduction/tree_sum.hpp"
+#include "transport/collective/tree_sum/tree_sum.hpp"
 #include "transport/simulated/network.hpp"
 
 namespace {

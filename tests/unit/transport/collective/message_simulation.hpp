@@ -11,7 +11,7 @@
 
 #include "cli/scaling/cost_parameters.hpp"
 #include "cli/scaling/phase_cost.hpp"
-#include "transport/collective/reduction/tree_sum.hpp"
+#include "transport/collective/tree_sum/tree_sum.hpp"
 #include "transport/simulated/network.hpp"
 
 namespace muster::testing {

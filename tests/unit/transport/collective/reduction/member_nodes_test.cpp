@@ -58,4 +58,12 @@ TEST(MemberNodes, OfAMemberWithoutShardsAreNone) {
   EXPECT_EQ(nodes.of(1).first, nodes.of(1).end);
 }
 
+TEST(MemberNodes, AMemberAddsItsOwnAlone) {
+  const MemberNodes nodes(small_view(2, 2, 0));
+  nodes.check_owned(0, {{2, nullptr}});
+  nodes.check_owned(1, {{3, nullptr}});
+  EXPECT_DEATH(nodes.check_owned(0, {{3, nullptr}}), "check failed");
+  EXPECT_DEATH(nodes.check_owned(0, {{1, nullptr}}), "check failed") << "no member adds this one";
+}
+
 }  // namespace

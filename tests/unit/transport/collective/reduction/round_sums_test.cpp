@@ -74,4 +74,23 @@ TEST(RoundSums, AreFoundByNumberAndElseAreThatOfTheStep) {
   EXPECT_FALSE(one.folding() || three.folding());
 }
 
+TEST(RoundSums, ARoundTakesTheOneOfItsKindAndVariant) {
+  SimulatedNetwork network{[](std::chrono::nanoseconds, std::function<void()>) {}, 1, {}};
+  const auto transport = network.attach("nobody");
+  VariantChoice variants, sketch_variants;
+  Staging staging(64, *transport);
+  const SumPlans step_alone(small_view(4, 1, 0), 4), all(view_with_all_sums(), 4);
+  const RoundSums one(step_alone, staging, variants, sketch_variants, nullptr);
+  const RoundSums three(all, staging, variants, sketch_variants, nullptr);
+  EXPECT_EQ(&three.of(RoundKind::train, SumVariant::cached), &three.at(SumNumber::kStep));
+  EXPECT_EQ(&three.of(RoundKind::train, SumVariant::streamed), &three.at(SumNumber::kStep));
+  EXPECT_EQ(&three.of(RoundKind::train, SumVariant::one_shot), &three.at(SumNumber::kOneShot));
+  EXPECT_EQ(&three.of(RoundKind::sketch, SumVariant::one_shot), &three.at(SumNumber::kSketch));
+  EXPECT_EQ(&one.of(RoundKind::sketch, SumVariant::cached), &one.at(SumNumber::kStep));
+  EXPECT_EQ(three.of(RoundKind::sketch, SumVariant::cached).elements(), 16u);
+  EXPECT_EQ(three.of(RoundKind::train, SumVariant::cached).elements(), 64u);
+  Frame frame = frame_with(ContributionBody{2, {SumNumber::kOneShot, 0, 0}});
+  EXPECT_EQ(&three.of(frame), &three.at(SumNumber::kOneShot));
+}
+
 }  // namespace

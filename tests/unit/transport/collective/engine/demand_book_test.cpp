@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "transport/collective/demand_book.hpp"
+#include "transport/collective/engine/demand_book.hpp"
 
 namespace {
 

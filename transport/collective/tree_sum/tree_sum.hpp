@@ -3,17 +3,21 @@
 // views.
 #pragma once
 
-#include <deque>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "transport/collective/choice/variant_choice.hpp"
-#include "transport/collective/reduction/payloads.hpp"
 #include "transport/collective/sums/accumulator.hpp"
 #include "transport/collective/sums/staging.hpp"
 #include "transport/collective/sums/sum_plan.hpp"
+#include "transport/collective/tree_sum/fold_queue.hpp"
+#include "transport/collective/tree_sum/gradient_backup.hpp"
+#include "transport/collective/tree_sum/payloads.hpp"
+#include "transport/collective/tree_sum/settled_role.hpp"
+#include "transport/collective/tree_sum/sum_inputs.hpp"
+#include "transport/collective/tree_sum/sum_result.hpp"
 
 namespace muster {
 
@@ -52,16 +56,15 @@ class TreeSum {
   /// Goes on with what was added up aside (ReductionShape::unit) and has ended; whether there was something.
   bool fold_on();
   /// Whether something is still added up.
-  bool folding() const { return !waiting_.empty(); }
+  bool folding() const { return !folds_.empty(); }
 
+  /// Of the vector that is summed.
+  std::size_t elements() const { return plan_.shape().elements; }
   /// Whether the whole result is in place, or none will come.
   bool complete() const;
-  /// Whether it has ended without a result, because a member took back what had been borrowed: it has cut
-  /// this one.
-  bool revoked() const { return revoked_; }
-  bool result_begun() const { return result_begun_; }
+  bool result_begun() const { return result_.begun(); }
   /// Whether something that this member has offered waits for its result.
-  bool under_way() const { return offered_pieces_ > results_; }
+  bool under_way() const { return offered_pieces_ > result_.pieces_in_place(); }
   /// What a member still owes, in elements, as far as it can be known.
   bool owes(std::uint32_t member) const;
 
@@ -72,58 +75,34 @@ class TreeSum {
   void reset();
 
  private:
-  struct Staged {
-    const float* values = nullptr;
-    Staging::Hold hold = Staging::kNone;
-  };
-  /// One node of a role's inputs that are present, added up.
-  struct Addition {
-    NodeId node = 0;
-    FoldProgram program;
-    std::vector<std::uint32_t> inputs;  // of the program's operands
-  };
-  struct Settled {
-    std::uint32_t expected = 0;  // inputs that are present
-    std::vector<bool> present;   // by input
-    std::vector<Addition> additions;
-  };
+  using Addition = SettledRole::Addition;
+  using Pieces = SumPlan::Pieces;
   /// What is done when a fold has ended.
   struct Next {
     enum class What { drop_inputs, finish_piece, send_sums } what;
-    std::uint64_t after = 0;  // number of the fold
-    std::size_t number = 0;   // of the piece, or of the run
+    std::size_t number = 0;  // of the piece, or of the run
     const Addition* addition = nullptr;
     float* sums = nullptr;
   };
-  using Pieces = SumPlan::Pieces;
 
   void add_backup(const NodeValue& value, Pieces run, std::uint32_t adder);
   std::optional<Pieces> pieces_of(const Frame& frame) const;
   std::optional<Pieces> contribution_of(const Frame& frame) const;
   std::optional<Pieces> result_of(const Frame& frame) const;
-  std::optional<std::size_t> backup_of(const Frame& frame) const;
-  std::optional<std::size_t> input_of(const SumPlan::Piece& piece, NodeId node, std::uint32_t from) const;
-  void stage(std::size_t piece, std::size_t input, Staged staged);
   void stage_all(const Frame& frame, Pieces pieces, const float* values, Staging::Hold hold);
   bool sparse_arrived(const Frame& frame, Pieces pieces, std::span<std::byte> payload);
   void values_in(const Frame& frame, Pieces pieces, float* values);
-  bool take(std::size_t piece, std::size_t input);
-  void drop(Staged& staged);
-  bool is_read_here(const Frame& frame) const;
-  void settle_role(std::uint32_t owner, const std::vector<bool>& present);
   void look(std::size_t piece);
   void look_at(Pieces pieces);
-  const float* operand(const SumPlan::Piece& piece, std::size_t input) const;
   void add(std::size_t piece, const Addition& addition, float divisor, float* out);
   void drop_inputs(std::size_t piece, const Addition& addition);
-  void then(Next next);
+  void then(const Next& next);
   void go_on(const Next& next);
   void finish(std::size_t piece);
   void offer(const SumPlan::Bucket& bucket);
   void send_contribution(std::uint32_t to, NodeId node, std::size_t begin, const Payloads::Payload& payload);
   void hand_on(std::size_t run);
   void send_sums(const Next& next);
-  void send_own(const SumPlan::Run& run);
   void back_up(std::size_t piece);
   void keep(const Frame& frame, std::size_t piece);
   void update(std::size_t piece);
@@ -134,27 +113,19 @@ class TreeSum {
   Payloads payloads_;
   VariantChoice& variants_;
   const Send send_;
-  std::span<float> result_;
-  bool opened_ = false, settled_ = false, closed_ = false, result_begun_ = false;
+  SumInputs inputs_;
+  SumResult result_;
+  GradientBackup backup_;
+  FoldQueue<Next> folds_;
+  bool settled_ = false, closed_ = false;
   bool revoked_ = false;  // something was added that its owner had taken back: no result will come
   double weight_ = 0;
-  std::vector<NodeValue> nodes_;  // this member's
-  std::vector<bool> offered_;     // by bucket
+  std::vector<bool> offered_;  // by bucket
   std::size_t offered_pieces_ = 0;
-  std::vector<Staged> staged_;                         // by input of all pieces
-  std::vector<bool> taken_;                            // likewise: its value is there
-  std::vector<std::uint32_t> arrivals_;                // by piece
-  std::vector<bool> done_;                             // by piece: in place
-  std::vector<bool> backed_up_;                        // by piece: sent to the buddy, or kept as one
-  std::size_t unkept_ = 0;                             // pieces that the buddy has not said to hold
-  std::vector<std::size_t> up_, down_;                 // by run: pieces that are ready
-  std::size_t results_ = 0;                            // pieces in place
-  std::vector<std::size_t> sums_from_, results_from_;  // elements, by member
-  std::vector<Settled> roles_;                         // by owner
-  std::vector<bool> present_;                          // of the shards, when the roles were settled
+  std::vector<std::size_t> ready_;  // by run to a parent: pieces that are complete
+  std::vector<SettledRole> roles_;  // by owner
+  std::vector<bool> present_;       // of the shards, when the roles were settled
   std::vector<const float*> operands_;
-  std::uint64_t last_fold_ = 0;  // that was begun here; 0: by the host, whose folds have ended
-  std::deque<Next> waiting_;     // in the order of their folds
 };
 
 }  // namespace muster

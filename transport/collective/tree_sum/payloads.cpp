@@ -1,4 +1,4 @@
-#include "transport/collective/reduction/payloads.hpp"
+#include "transport/collective/tree_sum/payloads.hpp"
 
 #include "transport/collective/sums/sparse.hpp"
 

@@ -1,4 +1,4 @@
-#include "transport/collective/demand_book.hpp"
+#include "transport/collective/engine/demand_book.hpp"
 
 namespace muster {
 
