@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "actors/processes/descriptors.hpp"
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "muster/command_line.hpp"
@@ -101,6 +102,7 @@ namespace muster {
 
 int main(int argc, char** argv, const Registry& registry) {
   using namespace cli;
+  open_standard_streams();
   prepare_ucx_process();  // a terminal that is gone ends this process, too
   if (argc < 1) return kWrong;
   typed() = quoted(argv[0]);

@@ -1,6 +1,8 @@
 #include "actors/processes/descriptors.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <limits>
 
@@ -23,6 +25,14 @@ std::uint64_t count(rlim_t limit) {
 }
 
 }  // namespace
+
+void open_standard_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    const int null = ::open("/dev/null", O_RDWR);  // the lowest number that is free: this one
+    if (null >= 0 && null != stream && ::dup2(null, stream) >= 0) ::close(null);
+  }
+}
 
 std::uint64_t raise_descriptor_limit() {
   rlimit limit{};

@@ -9,6 +9,11 @@
 
 namespace muster {
 
+/// Opens /dev/null in the place of each of the standard streams that is closed (`muster run ... 2>&-`): else
+/// a file, a socket or a pipe gets its number, and what is printed goes there. First thing in a program's
+/// main.
+void open_standard_streams();
+
 /// Raises the process's soft limit of open descriptors to the hard one; children inherit it. Returns what may
 /// be open then.
 std::uint64_t raise_descriptor_limit();

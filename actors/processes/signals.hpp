@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 
 #include "muster/error.hpp"
 
@@ -24,6 +25,25 @@ inline void take_errors_for_signals() {
 inline const char* name_of_signal(int signal) {
   return signal == SIGINT ? "SIGINT" : signal == SIGHUP ? "SIGHUP" : "SIGTERM";
 }
+
+/// Whether a signal is the one before once more: a terminal sends Ctrl-C to a whole process group, and
+/// `timeout --foreground`, a shell or a launcher in it pass theirs on. Who wants the second one to count
+/// waits longer than that.
+class SignalEchoes {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds kEcho{500};
+
+  bool is_echo(int signal, Time now) {
+    const bool echo = signal == last_ && now - at_ < kEcho;
+    if (!echo) last_ = signal, at_ = now;
+    return echo;
+  }
+
+ private:
+  int last_ = 0;
+  Time at_{};
+};
 
 /// SIGINT, SIGTERM and SIGHUP (a terminal or an ssh that is gone; not under nohup) as a descriptor, as long
 /// as this lives; one object at a time. A handler and a pipe, not a signalfd: libraries start threads of
@@ -57,15 +77,20 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   int descriptor() const { return pipe_[0]; }
+  /// The next one, echoes left out; 0: there is none.
   int take() {
     unsigned char signal = 0;
-    return descriptor() >= 0 && ::read(descriptor(), &signal, 1) == 1 ? signal : 0;
+    while (descriptor() >= 0 && ::read(descriptor(), &signal, 1) == 1) {
+      if (!echoes_.is_echo(signal, std::chrono::steady_clock::now())) return signal;
+    }
+    return 0;
   }
 
  private:
   static inline std::atomic<int> pipe_end_{-1};  // a handler reaches nothing else
   struct sigaction before_[3]{};
   int pipe_[2] = {-1, -1};
+  SignalEchoes echoes_;
 };
 
 }  // namespace muster

@@ -203,6 +203,17 @@ TEST(Signals, SecondOneEndsEverythingAtOnce) {
   EXPECT_TRUE(run.process.none_left_within(1s));
 }
 
+TEST(Signals, OneThatArrivesTwiceAtOnceCountsOnce) {
+  for (const int signal : {SIGINT, SIGTERM}) {  // by `timeout --foreground`, a launcher in the process group
+    const Folder kept;
+    LongRun run({"--set", "checkpoint.folder=" + kept.path("state")});
+    run.process.signal(signal);
+    run.process.signal(signal);
+    EXPECT_EQ(run.process.wait().code, 128 + signal);
+    EXPECT_EQ(run.report()["event_counts"].value("state_kept", 0), 1);
+  }
+}
+
 TEST(Signals, AShellAndTheKernelBothSendHangup) {
   const Folder kept;
   LongRun run({"--set", "checkpoint.folder=" + kept.path("state")});

@@ -278,6 +278,7 @@ TEST(StatusAndStop, ASecondSignalToACoordinatorEndsItsNodes) {
   one.signal(SIGSTOP);  // the last checkpoint waits for it
   coordinator.signal(SIGTERM);
   ASSERT_TRUE(coordinator.event("interrupted").is_object());
+  ASSERT_TRUE(coordinator.quiet_for(600ms)) << "sooner it would be an echo of the first one";
   coordinator.signal(SIGTERM);
   EXPECT_EQ(coordinator.wait().code, 143);
   EXPECT_EQ(other.wait().code, 1);

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <string_view>
 
 #include "tests/cluster/muster_process.hpp"
@@ -53,6 +55,24 @@ std::string on_terminal(const Folder& folder) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text;
   return text;
+}
+
+// As a service manager or a daemon may start it. What it prints goes nowhere, least of all into its files.
+TEST(Terminal, ClosedStandardStreamsAreNone) {
+  const Folder folder;
+  const std::string job = folder.write("job.toml", paced_job({}));
+  folder.write("gate", "");
+  for (const char* closed : {">&- 2>&-", "<&- >&- 2>&-", "2>&-"}) {
+    std::string command = MUSTER_BINARY_DIR "/bin/muster_paced run " + job;
+    for (const std::string& word : paced_sets(folder)) command += " '" + word + "'";
+    command += " --report " + folder.path("r.json") + " --events " + folder.path("e.jsonl") + " " + closed;
+    const int status = std::system(command.c_str());
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << closed << ": " << status;
+    EXPECT_EQ(read_json(folder.path("r.json"))["outcome"], "completed") << closed;
+    std::ifstream events(folder.path("e.jsonl"));
+    for (std::string line; std::getline(events, line);)
+      EXPECT_EQ(line.front(), '{') << closed << ": " << line;
+  }
 }
 
 TEST(Terminal, TheLineOfProgressFitsIt) {

@@ -178,6 +178,7 @@ TEST(UserCode, ASignalEndsTheRunAfterTheCheckInTheSameProcess) {
     while (!told(process) && process.quiet_for(std::chrono::milliseconds(10))) {
     }
     if (twice) {
+      ASSERT_TRUE(process.quiet_for(std::chrono::milliseconds(600)));  // sooner it would be an echo
       process.signal(SIGTERM);
     } else {
       folder.write("go", "");
