@@ -5,7 +5,7 @@
 #include "actors/loading/shard.hpp"
 #include "actors/messages/peer_numbers.hpp"
 #include "actors/node/node.hpp"
-#include "actors/rules/membership/hangs.hpp"
+#include "actors/rules/nodes/work.hpp"
 #include "actors/trainer/trainer_state.hpp"
 
 namespace muster {
