@@ -120,7 +120,7 @@ void CoordinatorState::takes_effect() {
   if (view_.replicas.size() > 1) membership_->weights_compared();
   if (end_.decided() || std::exchange(took_effect_, true)) return;
   mounts_.end();
-  if (membership_->any_caught_up()) close_view();
+  if (membership_->transfers().any_caught_up()) close_view();
 }
 
 // Every replica counts the ledger for itself; they must agree. What is told in a view before all went back is
@@ -208,7 +208,7 @@ void CoordinatorState::node_down(const caf::actor_addr& address) {
     if (end_.decided() || (membership_->at(who).leaving && !membership_->member(who))) {
       membership_->left(who);
       if (!end_.decided() || report_.completed())
-        raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", membership_->at(who).pid}}));
+        raise(make_event("left", {{kind(who), number(who.slot)}, {"pid", membership_->at(who).process.pid}}));
       if (end_.decided() && membership_->none_alive()) finish();
     } else if (watch_->in_touch(who, elapsed())) {
       lost(who, "coordinator", "its connection is closed");
@@ -278,14 +278,13 @@ void CoordinatorState::on(const Tick& message) {
   if (!begun_ && !setup_.by_hand && elapsed() - standstill_.total() >= cluster.start_patience) {
     raise_late();
     fail("the nodes were not ready within " + std::to_string(cluster.start_patience.count()) +
-         " ms (cluster.start_patience); still waiting for " +
-         membership_->behind(membership_->stage_behind()));
+         " ms (cluster.start_patience); still waiting for " + list_of(nodes_behind(membership_->nodes())));
   }
 }
 
 void CoordinatorState::pulse() {
   pulse_at_ = self_->clock().now();
-  const Pulse pulse{term_.number(), checkpoints_->last().step, membership_->free_numbers(),
+  const Pulse pulse{term_.number(), checkpoints_->last().step, membership_->admission().free_numbers(),
                     whom_it_waits_for()};
   for (const auto& [who, actor] : actors_) {
     if (membership_->alive(who)) self_->send(actor, pulse);
@@ -297,8 +296,8 @@ void CoordinatorState::raise_late() {
       {NodeStage::joined, "its process to join"},
       {NodeStage::prepared, kReady},
       {NodeStage::installed, "its greeting by all members"}};
-  const NodeStage stage = membership_->stage_behind();
-  for (const NodeName& who : membership_->all_behind(stage)) {
+  const NodeStage stage = stage_behind(membership_->nodes());
+  for (const NodeName& who : nodes_behind(membership_->nodes(), stage)) {
     raise(make_event("late", {{kind(who), number(who.slot)},
                               {"waited_for", std::string(waited_for.at(stage))},
                               {"waited_ms", milliseconds(elapsed())}}));
@@ -309,7 +308,7 @@ void CoordinatorState::raise_late() {
 void CoordinatorState::report_late_to_prepare() {
   if (!begun_ && !setup_.by_hand) return;  // the run fails for it
   const auto patience = setup_.job.cluster.start_patience;
-  const auto late = membership_->late_to_prepare(patience / kTick);
+  const auto late = membership_->admission().late_to_prepare(patience / kTick);
   for (const NodeName& who : late) {
     raise(make_event("late", {{kind(who), number(who.slot)},
                               {"waited_for", std::string(kReady)},
@@ -345,7 +344,7 @@ void CoordinatorState::fail_of(const std::exception_ptr& thrown) {
 
 // One of those that are left writes what they hold before all go.
 void CoordinatorState::give_up() {
-  const std::string starved = membership_->without_state();
+  const std::string starved = list_of(membership_->transfers().without_state());
   const std::string reason =
       "no nodes came within " + std::to_string(setup_.job.cluster.give_up_after.count()) +
       " ms (cluster.give_up_after)" +

@@ -30,6 +30,7 @@
 #include "actors/coordinator/states/waits/recovery_clock.hpp"
 #include "actors/messages/messages.hpp"
 #include "actors/resume/resume.hpp"
+#include "actors/rules/membership/hangs.hpp"
 #include "actors/rules/membership/local_errors.hpp"
 #include "actors/rules/membership/membership.hpp"
 #include "actors/rules/membership/reach.hpp"
@@ -217,7 +218,7 @@ class CoordinatorState {
   void close_view();
   void ask_to_close();
   void next_view();
-  void make_view(const Membership::Next& next);
+  void make_view(const NextView& next);
   bool ends_without_loader();
   bool waits_for_folder(const View& view, bool parts_lost);
   void wait_for_mounts(bool by_all, const std::vector<std::uint32_t>& slots = {});
@@ -233,7 +234,7 @@ class CoordinatorState {
   void note_again();
   void give_up_journal();
   void let_leavers_go();
-  Membership::Next what_follows_view() const;
+  NextView what_follows_view() const;
   bool keep_state(const std::string& outcome, const std::string& reason);
   bool begin_keeping(const std::string& outcome, const std::string& reason);
   void last_view();

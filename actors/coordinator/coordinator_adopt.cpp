@@ -35,7 +35,7 @@ void CoordinatorState::note(const View& view, bool ended) {
   try {
     if (term_.is_new()) refuse_equal();
     setup_.journal->write({setup_.job_hash, term_.number(), view.number == 0 ? beginning() : view,
-                           membership_->free_numbers(), ended, report_.completed(), report_.steps,
+                           membership_->admission().free_numbers(), ended, report_.completed(), report_.steps,
                            report_.samples, report_.weights_sha256,
                            report_.completed() ? epochs_.counted() : std::vector<EpochEnd>{}, first_view_,
                            goes_back ? 0 : suspects_.from(), suspects_.doubt_from(), term_.writer()});
@@ -212,11 +212,11 @@ void CoordinatorState::on(const Adopt& message) {
     return self_->send(actor, stop);
   }
   if (message.job_hash != setup_.job_hash) return refuse_it("it trains another job (other job hash)", false);
-  membership_->given(message.free);
-  if (membership_->lives(who, message.join.incarnation)) return returned(message, actor);
+  membership_->admission().given(message.free);
+  if (membership_->nodes().lives(who, message.join.incarnation)) return returned(message, actor);
   // It was never told of the view that holds it. If that is the first one nobody was: nothing was begun.
   const bool unknown_view = phase_ == CoordinatorPhase::adopting && !who.loader && message.view.number == 0 &&
-                            membership_->expects(who, message.join.incarnation);
+                            membership_->returns().expects(who, message.join.incarnation);
   if (unknown_view && view_.number > first_view_)
     return refuse_it("it was not told of view " + std::to_string(view_.number) + "; it may join again", true);
   if (unknown_view) {
@@ -226,7 +226,7 @@ void CoordinatorState::on(const Adopt& message) {
   } else if (!learn_from(message)) {
     return;
   }
-  const std::string refusal = membership_->adopt(message);
+  const std::string refusal = membership_->returns().adopt(message);
   if (!refusal.empty() && phase_ == CoordinatorPhase::forming) some_were_here();
   if (!refusal.empty()) return refuse_it(refusal, true);
   actors_[who] = actor;
@@ -242,7 +242,7 @@ void CoordinatorState::on(const Adopt& message) {
 bool CoordinatorState::begin_anew() {
   if (!setup_.resume && view_.records > 0) return fail(why_resume(view_)), false;
   if (pending_.is_over() || pending_.refused_until_later(self_->clock().now())) return false;
-  auto membership = std::make_unique<Membership>(setup_.job, membership_->free_numbers());
+  auto membership = std::make_unique<Membership>(setup_.job, membership_->admission().free_numbers());
   std::swap(membership, membership_);  // the numbers of its places go into the journal
   const std::uint32_t first_before = std::exchange(first_view_, std::max(first_view_, view_.number + 1));
   try {
@@ -295,7 +295,8 @@ bool CoordinatorState::learn_from(const Adopt& message) {
   const std::uint32_t known = forming ? first_view_ - 1 : view_.number;
   const bool newer =
       message.view.number > known && makes_sense(message.view, message.join.name, setup_.job.train.shards);
-  const bool expected = !forming && membership_->expects(message.join.name, message.join.incarnation);
+  const bool expected =
+      !forming && membership_->returns().expects(message.join.name, message.join.incarnation);
   if (!newer && !expected) return true;
   term_.rise_above(message.term);
   if (newer) {
@@ -329,7 +330,7 @@ void CoordinatorState::go_on_with(const View& view) {
   suspects_.forget();  // what the journal said of is an older view
   checkpoints_->forget_reports();
   verdicts_.goes_on();
-  wait_for_members(view, membership_->free_numbers());
+  wait_for_members(view, membership_->admission().free_numbers());
 }
 
 // A member whose connection broke, and that has reached this coordinator again. What was on its way may be
@@ -349,19 +350,19 @@ void CoordinatorState::returned(const Adopt& message, const node_actor& actor) {
     return returned_early(message, actor);
   if (!membership_->member(who)) return turn_away(who, "its connection to the coordinator broke", true);
   const bool up_to_date = message.begun && message.view.number == view_.number;
-  membership_->returned(message);
+  membership_->returns().reconnected(message);
   if (message.view.number != view_.number) watch_->missed_view(who);
   if (phase_ == CoordinatorPhase::adopting) return;
   self_->send(actor, Adopted{term_.number()});
-  const std::vector<NodeName> fed = membership_->fed_by(who, message.view.number);
+  const std::vector<NodeName> fed = membership_->transfers().newcomers_of(who, message.view.number);
   for (const NodeName& newcomer :
-       membership_->fed_by_others(who))  // it may have missed that it does not any more
+       membership_->transfers().no_longer_of(who))  // it may have missed that it does not any more
     self_->send(actor, Donate{message.view.number, membership_->member_of(newcomer), false, true});
   // A newcomer connected to it. Both do, or the next connection of the one is paired with this of the other.
   // What it was asked for since then was lost: in a pause they are fed anew.
   for (const NodeName& newcomer : fed) {
     self_->send(actor, Donate{message.view.number, membership_->member_of(newcomer), false, false});
-    if (!membership_->member(newcomer)) membership_->to_feed_again(newcomer);
+    if (!membership_->member(newcomer)) membership_->transfers().to_begin_again(newcomer);
   }
   if (phase_ == CoordinatorPhase::closing) {
     self_->send(actor, Close{term_.number(), message.view.number, lost_});
@@ -388,15 +389,16 @@ void CoordinatorState::adopted_all() {
     if (!membership_->member(who)) continue;
     const NodeRecord& record = membership_->at(who);
     if (membership_->alive(who))
-      raise(make_event("returned",
-                       {{kind(who), number(who.slot)}, {"pid", record.pid}, {"device", record.device}}));
+      raise(make_event(
+          "returned",
+          {{kind(who), number(who.slot)}, {"pid", record.process.pid}, {"device", record.process.device}}));
     self_->send(actor, Adopted{term_.number()});
   }
   const bool any_leaves = std::ranges::any_of(membership_->nodes(), [this](const auto& node) {
     return node.second.leaving && membership_->member(node.first);
   });
-  if (lost_.empty() && membership_->all_begun(view_.number) && !end_.keeps_state() && !view_.last &&
-      !suspects_.compared_next() && !suspects_.any() && !any_leaves) {
+  if (lost_.empty() && all_have_begun(membership_->nodes(), view_.number) && !end_.keeps_state() &&
+      !view_.last && !suspects_.compared_next() && !suspects_.any() && !any_leaves) {
     phase_ = CoordinatorPhase::running;
     took_effect_ = false;
     announce_view();
@@ -410,11 +412,11 @@ void CoordinatorState::adopted_all() {
 // Where no member is back they may still look for this coordinator; where one is, the others follow soon.
 // Counted in ticks: time in which this coordinator did not run is nobody's silence.
 bool CoordinatorState::judge_returns() {
-  const auto missing = membership_->not_returned();
+  const auto missing = membership_->returns().missing();
   if (missing.empty() || term_.journal_is_behind()) return false;
   const auto& cluster = setup_.job.cluster;
-  auto wait =
-      wait_for_returns(membership_->some_replica_returned(), cluster.detect.patience, cluster.orphan_after);
+  auto wait = wait_for_returns(membership_->returns().any_replica_is_back(), cluster.detect.patience,
+                               cluster.orphan_after);
   if (canary("returns-have-little-time")) wait = std::chrono::seconds(5);
   if (!timers_.is_over(PhaseTimers::Wait::returns, wait)) return false;
   for (const NodeName& who : missing) {

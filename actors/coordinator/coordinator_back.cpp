@@ -47,7 +47,7 @@ void CoordinatorState::give_up_lost_parts(const View& view, const PartHolder& lo
 std::uint64_t CoordinatorState::steps_done() const {
   std::uint64_t most = report_.steps;
   for (const auto& [who, record] : membership_->nodes()) {
-    if (membership_->alive(who)) most = std::max(most, record.last_step);
+    if (membership_->alive(who)) most = std::max(most, record.last.step);
   }
   return most;
 }

@@ -34,7 +34,7 @@ Suspects CoordinatorState::suspects_in(const UnlikeBits& message) const {
   suspects.all_compared = view_.doubts(message.step);
   for (std::size_t i = 0; i < std::min(message.slots.size(), message.groups.size()); ++i) {
     const std::uint32_t slot = message.slots[i];
-    const bool newcomer = membership_->at({false, slot}).clean == kCleanUntilView;
+    const bool newcomer = membership_->at({false, slot}).bits.clean == kCleanUntilView;
     suspects.opinions.push_back({slot, message.groups[i], {}, newcomer});
   }
   if (message.first) {
@@ -54,7 +54,7 @@ std::set<std::uint32_t> CoordinatorState::sources_of(std::uint32_t slot,
     const NodeRecord* record = membership_->find({false, open.back()});
     open.pop_back();
     if (!record) continue;
-    for (const std::uint32_t giver : record->holds_of) {
+    for (const std::uint32_t giver : record->bits.holds_of) {
       if (sources.insert(giver).second && std::ranges::find(asked, giver) == asked.end())
         open.push_back(giver);
     }
@@ -115,7 +115,7 @@ std::vector<Event> CoordinatorState::corrupt_events(const UnlikeBits& message,
         {"advice", what_follows(message, judgement, from)}};
     if (slot) {
       fields.emplace_back("replica", whole(*slot));
-      fields.emplace_back("device", membership_->at({false, *slot}).device);
+      fields.emplace_back("device", membership_->at({false, *slot}).process.device);
     }
     events.push_back(make_event("corrupt", std::move(fields)));
   };

@@ -35,7 +35,7 @@ bool CoordinatorState::keep_state(const std::string& outcome, const std::string&
 void CoordinatorState::last_view() {
   suspect_what_is_doubted(true);
   keep_no_damaged();
-  const Membership::Next next = membership_->last_view(view_);
+  const NextView next = membership_->views().last_of_run(view_);
   if (!next.view) return not_kept(next.missing + end_.refusal());
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
@@ -50,7 +50,7 @@ void CoordinatorState::last_view() {
   if (suspects_.any()) return not_kept("the weights may hold wrong results of a replica");
   if (view.records == checkpoints_->last().records && checkpoints_->any())
     return state_kept(checkpoints_->last());
-  const bool went_back_half = view_.back && membership_->took() < view_.number;
+  const bool went_back_half = view_.back && latest_view_taken(membership_->nodes()) < view_.number;
   if (went_back_half) return not_kept("the weights may hold wrong results of a replica");
   install(view);
 }

@@ -14,10 +14,11 @@ void CoordinatorState::on(const Failing& message) {
   if (message.peer_known) {
     const NodeName& who = newcomer(message.name) ? message.name : message.peer;
     const NodeName& other = who == message.name ? message.peer : message.name;
-    if (newcomer(who) && membership_->is_fed(who, message.view)) {
+    if (newcomer(who) && membership_->transfers().has_donor(who, message.view)) {
       // A donor that it had before is none any more.
-      return !other.loader && membership_->at(who).fed_by == other.slot ? turn_away(who, message.reason, true)
-                                                                        : void();
+      return !other.loader && membership_->at(who).source.donor == other.slot
+                 ? turn_away(who, message.reason, true)
+                 : void();
     }
   }
   if (message.peer_known) {
@@ -26,7 +27,7 @@ void CoordinatorState::on(const Failing& message) {
     // So does one of a newcomer that closes the view with its members.
     const bool of_members = view_.holds(message.name) && view_.holds(message.peer);
     if (of_members && message.view == view_.number && membership_->alive(message.peer) &&
-        membership_->view_of(message.peer) == view_.number)
+        membership_->at(message.peer).view.number == view_.number)
       watch_->complained(message, elapsed());
     return;
   }
@@ -69,13 +70,13 @@ void CoordinatorState::on(const ChildEnded& message) {
   if (end_.decided()) return;
   NodeName who = message.name;
   for (const auto& [each, record] : membership_->nodes()) {
-    const bool same =
-        canary("pid-is-identity") ? record.pid == message.pid : record.launched == message.launched;
+    const bool same = canary("pid-is-identity") ? record.process.pid == message.pid
+                                                : record.process.launched == message.launched;
     if (same && message.launched != 0 && membership_->alive(each)) who = each;
   }
   const NodeRecord* record = membership_->find(who);
   if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;
-  if (record->launched != message.launched && record->stage != NodeStage::expected &&
+  if (record->process.launched != message.launched && record->stage != NodeStage::expected &&
       !canary("pid-is-identity"))
     return;
   if (record->leaving && !membership_->member(who)) return node_down(actors_.at(who).address());

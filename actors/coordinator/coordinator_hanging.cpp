@@ -22,12 +22,12 @@ std::chrono::milliseconds CoordinatorState::in_time(std::chrono::milliseconds us
 std::string CoordinatorState::owed_by_hanging(const NodeName& who) const {
   if (phase_ != CoordinatorPhase::running) return {};
   if (who.loader) return "replicas wait for its micro-batches";
-  if (membership_->trained()) return "others are done";
+  if (all_is_trained(membership_->nodes())) return "others are done";
   if (view_.last && view_.replicas.size() > 1) return "the last checkpoint is owed";
   // While parts are dealt newcomers are given nothing.
   const auto stage =
       took_effect_ || !setup_.job.train.in_parts() ? NodeStage::caught_up : NodeStage::prepared;
-  const std::size_t spares = membership_->newcomers(stage);
+  const std::size_t spares = membership_->transfers().newcomers(stage);
   const bool can_go = view_.replicas.size() + spares > std::max(setup_.job.cluster.min_replicas, 1u);
   return can_go ? "others wait for it" : "";
 }
@@ -43,7 +43,7 @@ bool CoordinatorState::judge_hanging() {
   if (canary("hangs-unseen")) return false;
   std::chrono::milliseconds patience = setup_.job.cluster.straggler.stuck_after;
   if (end_.keeps_state()) patience = in_time(patience, 2);  // copying and hashing the state take their time
-  const auto hanging = membership_->hanging(patience);
+  const auto hanging = hanging_members(membership_->nodes(), patience, setup_.job.train.in_parts());
   const bool any_works = any_works_but(hanging);
   for (const NodeName& who : hanging) {
     if (ends_for_hanging(who, true)) return true;
@@ -69,7 +69,7 @@ bool CoordinatorState::judge_stalled() {
   if (end_.keeps_state() || (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused))
     return false;
   const auto& cluster = setup_.job.cluster;
-  const auto stalled = membership_->stalled(cluster.straggler.stuck_after);
+  const auto stalled = stalled_replicas(membership_->nodes(), cluster.straggler.stuck_after);
   const bool any_works = any_works_but(stalled);
   const auto in_force = self_->clock().now() - in_force_since_;
   const bool paused = phase_ == CoordinatorPhase::paused;
@@ -78,7 +78,7 @@ bool CoordinatorState::judge_stalled() {
   }
   const auto bound = cluster.straggler.stuck_after + cluster.give_up_after;
   if (paused || in_force < bound || canary("standing-has-no-end")) return false;
-  const auto for_long = membership_->stalled(bound);
+  const auto for_long = stalled_replicas(membership_->nodes(), bound);
   if (for_long.empty() || (!any_works && for_long.size() < stalled.size())) return false;
   if (!any_works) return fail_for_stalled(for_long), true;
   lose_hanging(for_long.front(), "coordinator", true,
@@ -90,10 +90,10 @@ bool CoordinatorState::judge_stalled() {
 // Of one that stands still: what it does for longest. A loader that serves it is not why.
 std::string CoordinatorState::what_it_does(const NodeName& who) const {
   const NodeRecord& record = membership_->at(who);
-  const bool is_served = record.work.waits_for_data() && !view_.loaders.empty();
-  const bool plane_hangs = record.hangs > record.work.stands_for();
-  if (record.work.may_hang() && !is_served && !plane_hangs) return record.work.text();
-  return "has done nothing in the thread of its data plane for " + std::to_string(record.hangs.count()) +
+  const bool is_served = record.last.work.waits_for_data() && !view_.loaders.empty();
+  const bool plane_hangs = record.last.hangs > record.last.work.stands_for();
+  if (record.last.work.may_hang() && !is_served && !plane_hangs) return record.last.work.text();
+  return "has done nothing in the thread of its data plane for " + std::to_string(record.last.hangs.count()) +
          " ms";
 }
 
@@ -109,7 +109,8 @@ void CoordinatorState::fail_for_stalled(const std::vector<NodeName>& stalled) {
 bool CoordinatorState::ends_for_hanging(const NodeName& who, bool stuck) {
   if (who.loader || end_.keeps_state() || phase_ != CoordinatorPhase::running || canary("hangs-move-on"))
     return false;
-  const std::string why = hangs_.ends_for(who, membership_->at(who).work, stuck, setup_.job.cluster.replicas);
+  const std::string why =
+      hangs_.ends_for(who, membership_->at(who).last.work, stuck, setup_.job.cluster.replicas);
   if (why.empty()) return false;
   if (!keep_state("failed", why)) fail(why);  // a call that only takes long returns within checkpoint.grace
   return true;
@@ -120,20 +121,21 @@ void CoordinatorState::lose_hanging(const NodeName& who, const std::string& noti
                                     const std::string& reason) {
   if (who.loader) return lost(who, noticed_by, reason);
   if (ends_for_hanging(who, stuck)) return;
-  const Work work = membership_->at(who).work;
+  const Work work = membership_->at(who).last.work;
   hangs_.note(who, work, stuck);
   lost(who, noticed_by, stuck && work.may_hang() ? reason + "; it " + what_it_does(who) : reason);
 }
 
 bool CoordinatorState::starves_newcomers(const NodeName& who) {
   if (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused) return false;
-  return !membership_->starved_by(who).empty() && membership_->gives_nothing(who);
+  return !membership_->transfers().waiting_for(who).empty() && membership_->transfers().pass_over(who);
 }
 
 // In the next view; there is none in a pause, and the hanging one may hold what nobody else does.
 void CoordinatorState::ask_another_donor(const NodeName& hanging) {
   if (phase_ == CoordinatorPhase::running) return close_view();
-  for (const NodeName& newcomer : membership_->starved_by(hanging)) membership_->to_feed_again(newcomer);
+  for (const NodeName& newcomer : membership_->transfers().waiting_for(hanging))
+    membership_->transfers().to_begin_again(newcomer);
   feed_newcomers();
 }
 

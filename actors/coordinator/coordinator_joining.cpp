@@ -37,10 +37,10 @@ void CoordinatorState::admit_callers() {
 }
 
 void CoordinatorState::admit(const Join& message, const node_actor& actor) {
-  const FreeNumbers free = membership_->free_numbers();
-  const auto [who, refusal] = membership_->join(message);
+  const FreeNumbers free = membership_->admission().free_numbers();
+  const auto [who, refusal] = membership_->admission().join(message);
   if (!refusal.empty()) return refuse(actor, who, refusal);
-  if (free != membership_->free_numbers()) {
+  if (free != membership_->admission().free_numbers()) {
     try {
       note(view_);  // its number is never given again
     } catch (const Error& error) {
@@ -59,26 +59,26 @@ void CoordinatorState::admit(const Join& message, const node_actor& actor) {
   welcome.folder_mark = setup_.folder_mark;
   const auto& placed = setup_.placement.devices;
   const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
-  welcome.device = comes_by_itself ? membership_->device_for(message) : placed[who.slot];
+  welcome.device = comes_by_itself ? membership_->admission().device_for(message) : placed[who.slot];
   welcome.loader_thread = setup_.placement.loader_threads > 0 && setup_.job.cluster.loaders == 0;
   if (setup_.resume && !begun_) welcome.resume = setup_.resume->manifest;  // later ones get it from a member
-  membership_->placed(who, welcome.device);
+  membership_->admission().placed(who, welcome.device);
   self_->send(actor, welcome);
   report_arrived(who);
 }
 
 void CoordinatorState::on(const Prepared& message) {
   if (end_.decided() || !membership_->alive(message.name)) return;
-  if (const std::string reason = membership_->prepared(message); !reason.empty()) {
+  if (const std::string reason = membership_->admission().prepared(message); !reason.empty()) {
     const bool before_the_start = !begun_ && !comes_later(message.name);
     if (before_the_start && (!setup_.by_hand || canary("misfit-ends-all"))) return fail(reason);
     if (!before_the_start) {
       membership_->lost(message.name);
       return refuse(actors_.at(message.name), message.name, reason);
     }
-    if (!membership_->full())
+    if (!membership_->admission().full())
       raise(make_event("notice", {{"text", reason}}));  // who is right, others may show
-  } else if (const std::string odd = membership_->other_bits(message.name); !odd.empty())
+  } else if (const std::string odd = membership_->fit().other_bits(message.name); !odd.empty())
     raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
   ask_for_ports(message.name);
 }
@@ -86,7 +86,7 @@ void CoordinatorState::on(const Prepared& message) {
 // One that does not fit the others is refused before the start, as it is later. Its place is free, as if
 // nobody had come: which of two is right, only their users know.
 bool CoordinatorState::refuse_unlike() {
-  const auto unlike = membership_->unlike();
+  const auto unlike = membership_->fit().unlike();
   for (const auto& [who, why] : unlike) {
     membership_->lost(who);
     refuse(actors_.at(who), who, why);
@@ -103,7 +103,7 @@ void CoordinatorState::form() {
       refuse_unlike())
     return;
   gathering_.none_is_free();
-  View view = membership_->first_view();
+  View view = membership_->views().first();
   view.number = first_view_;
   if (setup_.resume) view.records = setup_.resume->records;
   const Checkpointed& kept = checkpoints_->last();
@@ -140,7 +140,7 @@ void CoordinatorState::place_is_free(const NodeName& who) {
 void CoordinatorState::wait_no_longer() {
   if (phase_ != CoordinatorPhase::forming) return;
   admit_callers();
-  if (membership_->full()) form();
+  if (membership_->admission().full()) form();
 }
 
 // Whether the time is over in which its place could be taken, and in which those who are here could be ready.
@@ -151,14 +151,14 @@ bool CoordinatorState::begin_with_those_here() {
     return false;
   // Nobody could take a place, or what is sent may go nowhere.
   if (gathering_.waits_for_unknown_members() || membership_->none_alive() || silence_.lasts()) return false;
-  const auto patience = (membership_->any_prepares() ? 2 : 1) * setup_.job.cluster.start_patience;
+  const auto patience = (membership_->admission().any_prepares() ? 2 : 1) * setup_.job.cluster.start_patience;
   if (!gathering_.patience_is_over(patience)) return false;
-  if (const std::string missing = membership_->missing_to_begin(); !missing.empty()) {
+  if (const std::string missing = membership_->views().missing_to_begin(); !missing.empty()) {
     if (gathering_.too_few())
       raise(make_event("notice", {{"text", "the run begins as soon as there is " + missing}}));
     return false;
   }
-  membership_->drop_expected();
+  membership_->admission().drop_expected();
   form();
   if (phase_ != CoordinatorPhase::forming && view_.replicas.size() < setup_.job.cluster.replicas)
     raise(make_event("notice", {{"text", "the run begins with " + std::to_string(view_.replicas.size()) +
@@ -172,18 +172,19 @@ bool CoordinatorState::begin_with_those_here() {
 void CoordinatorState::feed_newcomers() {
   if (end_.keeps_state() || (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused))
     return;
-  const auto donor = membership_->donor();
+  const auto donor = membership_->transfers().donor();
   if (!donor) return;
   View view = view_;
-  view.number = membership_->view_of(donor->name);
+  view.number = membership_->at(donor->name).view.number;
   if (view.number != view_.number && view_.back) return;  // what it holds is not that view's state
-  for (const NodeName& who : membership_->hungry()) {
-    if (view.number < membership_->view_of(who)) {  // the donor that it had knew of a later view, and is gone
+  for (const NodeName& who : membership_->transfers().without_donor()) {
+    if (view.number <
+        membership_->at(who).view.number) {  // the donor that it had knew of a later view, and is gone
       turn_away(who, "its donor is lost", true);
       continue;
     }
-    if (membership_->at(who).feed_again) end_donation(who);
-    membership_->fed(who, *donor);
+    if (membership_->at(who).source.again) end_donation(who);
+    membership_->transfers().began(who, *donor);
     self_->send(actors_.at(who), Observe{view, *donor});
     self_->send(actors_.at(donor->name), Donate{view.number, membership_->member_of(who), false, false});
   }
@@ -191,20 +192,20 @@ void CoordinatorState::feed_newcomers() {
 
 void CoordinatorState::end_donation(const NodeName& who) {
   const NodeRecord& record = membership_->at(who);
-  if (!begun_ || !membership_->is_fed(who)) return;
-  self_->send(actors_.at({false, record.fed_by}),
-              Donate{record.fed_in, membership_->member_of(who), false, true});
+  if (!begun_ || !membership_->transfers().has_donor(who)) return;
+  self_->send(actors_.at({false, record.source.donor}),
+              Donate{record.source.view, membership_->member_of(who), false, true});
 }
 
 // It knows its donor now; what that one sends will not come from a stranger.
 void CoordinatorState::newcomer_ready(const NodeName& who) {
   if (!membership_->alive(who)) return;
   if (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused)
-    return membership_->to_feed_again(who);
+    return membership_->transfers().to_begin_again(who);
   const NodeRecord& record = membership_->at(who);
-  if (!membership_->is_fed(who)) return;
-  self_->send(actors_.at({false, record.fed_by}),
-              Donate{record.fed_in, membership_->member_of(who), true, false});
+  if (!membership_->transfers().has_donor(who)) return;
+  self_->send(actors_.at({false, record.source.donor}),
+              Donate{record.source.view, membership_->member_of(who), true, false});
 }
 
 // A newcomer that cannot take part harms nobody. It may try again, unless the reason is its own.
@@ -216,13 +217,14 @@ void CoordinatorState::turn_away(const NodeName& who, const std::string& reason,
 }
 
 void CoordinatorState::on(const CaughtUp& message) {
-  if (end_.decided() || !membership_->alive(message.name) || !membership_->is_fed(message.name, message.view))
+  if (end_.decided() || !membership_->alive(message.name) ||
+      !membership_->transfers().has_donor(message.name, message.view))
     return;
-  if (membership_->at(message.name).fed_by != message.donor) return;  // it is given another state now
+  if (membership_->at(message.name).source.donor != message.donor) return;  // it is given another state now
   // The view is being closed. Where the next one holds it, or is another one, it hears of that.
   if (phase_ != CoordinatorPhase::running && phase_ != CoordinatorPhase::paused)
-    return membership_->to_feed_again(message.name);
-  membership_->caught_up(message);
+    return membership_->transfers().to_begin_again(message.name);
+  membership_->transfers().caught_up(message);
   if (phase_ == CoordinatorPhase::running) {
     if (!is_going_back()) close_view();  // else it would be for nothing; see on(Progress)
   } else {

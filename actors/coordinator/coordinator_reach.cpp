@@ -11,9 +11,9 @@ namespace muster {
 
 // Within a host nothing is dialled, and nothing waited for.
 void CoordinatorState::ask_for_ports(const NodeName& who) {
-  const std::vector<NodeName> others = membership_->ready_elsewhere(who);
-  membership_->tried(who, others.empty() || canary("ports-untried"));
-  if (membership_->at(who).tried) return is_ready(who);
+  const std::vector<NodeName> others = membership_->nodes().ready_elsewhere(who);
+  membership_->admission().tried(who, others.empty() || canary("ports-untried"));
+  if (membership_->at(who).preparation.tried) return is_ready(who);
   Reach dials{who, {}};
   for (const NodeName& other : others) {
     dials.peers.push_back(membership_->member_of(other));
@@ -57,8 +57,8 @@ bool CoordinatorState::any_reaches(const NodeName& loader, const NodeName& not_t
 
 std::string CoordinatorState::why_not_reached(const NodeName& from, const NotReached& closed) const {
   const std::string& ports = setup_.job.cluster.data_ports;
-  return membership_->name_at_host(from) + " does not reach " + closed.where + ", where " +
-         membership_->name_at_host(closed.peer) + " takes data: " + closed.why +
+  return membership_->nodes().name_at_host(from) + " does not reach " + closed.where + ", where " +
+         membership_->nodes().name_at_host(closed.peer) + " takes data: " + closed.why +
          ". Let what runs between the two hosts through: each node takes a port of " +
          (ports.empty() ? "any number; cluster.data_ports names a range for firewalls"
                         : "cluster.data_ports (" + ports + ")");
@@ -83,14 +83,14 @@ void CoordinatorState::take_in_reached(std::chrono::milliseconds passed) {
   const auto heard = [this](const NodeName& who) { return watch_->in_touch(who, elapsed()); };
   for (const NodeName& who : reach_.over(alive, heard, passed)) {
     if (!membership_->alive(who)) continue;  // one before it has changed that
-    membership_->tried(who, true);
+    membership_->admission().tried(who, true);
     is_ready(who);
   }
 }
 
 void CoordinatorState::is_ready(const NodeName& who) {
   if (!begun_) {
-    if (membership_->full()) form();
+    if (membership_->admission().full()) form();
   } else if (phase_ == CoordinatorPhase::paused) {
     next_view();  // it may be a loader, or read its state from the disk with the others; else it is fed
   } else if (!who.loader) {

@@ -29,7 +29,7 @@ bool all_have_come(const Membership& membership) {
   const auto complete = [](std::pair<std::uint32_t, std::uint32_t> arrived) {
     return arrived.first >= arrived.second;
   };
-  return complete(membership.arrived(false)) && complete(membership.arrived(true));
+  return complete(membership.admission().arrived(false)) && complete(membership.admission().arrived(true));
 }
 
 }  // namespace
@@ -69,8 +69,9 @@ RunStatus CoordinatorState::status() const {
   status.checkpoint_step = checkpoints_->last().step;
   for (const auto& [node, record] : membership_->nodes()) {
     if (record.stage == NodeStage::expected || gone(record)) continue;
-    status.nodes.push_back({node, state_of(record, away_.contains(node)), record.host, record.address,
-                            record.device, record.pid, record.last_step});
+    status.nodes.push_back({node, state_of(record, away_.contains(node)), record.process.host,
+                            record.process.address, record.process.device, record.process.pid,
+                            record.last.step});
   }
   return status;
 }
@@ -82,7 +83,7 @@ CoordinatorState::Heard CoordinatorState::heard_of() const {
   if (suspects_.any() || is_going_back()) return heard;
   for (const Member& member : view_.replicas) {
     const NodeRecord* record = membership_->find(member.name);
-    if (record && record->last_step > heard.steps) heard = {record->last_step, record->last_samples};
+    if (record && record->last.step > heard.steps) heard = {record->last.step, record->last.samples};
   }
   return heard;
 }
@@ -93,16 +94,16 @@ void CoordinatorState::add_where(Event& event) const {
     const NodeName node{loader, static_cast<std::uint32_t>(event.integer(loader ? "loader" : "replica"))};
     if (!event.has(kind(node))) continue;
     const NodeRecord* record = membership_->find(node);
-    if (record) where(event, record->host, record->address);
+    if (record) where(event, record->process.host, record->process.address);
     return;
   }
 }
 
 void CoordinatorState::report_arrived(const NodeName& who) {
   std::vector<std::pair<std::string, EventValue>> fields{{kind(who), number(who.slot)},
-                                                         {"pid", membership_->at(who).pid}};
+                                                         {"pid", membership_->at(who).process.pid}};
   if (!begun_) {
-    const auto [here, places] = membership_->arrived(who.loader);
+    const auto [here, places] = membership_->admission().arrived(who.loader);
     fields.insert(fields.end(), {{"here", number(here)}, {"places", number(places)}});
   }
   raise(make_event("arrived", fields));
@@ -112,7 +113,7 @@ std::string CoordinatorState::whom_it_waits_for() const {
   if (begun_ || end_.decided() || membership_->nodes().empty()) return {};
   std::string text;
   for (const bool loader : {false, true}) {
-    const auto [here, places] = membership_->arrived(loader);
+    const auto [here, places] = membership_->admission().arrived(loader);
     if (places == 0) continue;
     text += (text.empty() ? "" : ", ") + std::to_string(here) + " of " + std::to_string(places) +
             (loader ? " loaders" : " replicas") + (here == 1 ? " is here" : " are here");
@@ -128,11 +129,12 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
   switch (phase_) {
     case CoordinatorPhase::forming: {
       if (!all_have_come(*membership_)) return {"waiting", "for nodes: " + whom_it_waits_for()};
-      const std::string behind = membership_->behind(membership_->stage_behind());
+      const std::string behind = list_of(nodes_behind(membership_->nodes()));
       return {"waiting", behind.empty() ? "" : "for " + behind + " to be ready"};
     }
     case CoordinatorPhase::adopting:
-      return {"waiting", "was started again: for " + texts_of(membership_->not_returned()) + " to come back"};
+      return {"waiting",
+              "was started again: for " + texts_of(membership_->returns().missing()) + " to come back"};
     case CoordinatorPhase::paused:
       return {"paused", "waits for " + recovery_.missing()};
     case CoordinatorPhase::noting:
@@ -144,7 +146,7 @@ std::pair<std::string, std::string> CoordinatorState::how_it_stands() const {
       break;
   }
   std::string stalled;
-  for (const NodeName& who : membership_->stalled(setup_.job.cluster.straggler.stuck_after))
+  for (const NodeName& who : stalled_replicas(membership_->nodes(), setup_.job.cluster.straggler.stuck_after))
     stalled += (stalled.empty() ? "" : ", ") + who.text() + " " + what_it_does(who);
   return {kTraining, stalled};
 }

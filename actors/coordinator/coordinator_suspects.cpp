@@ -43,12 +43,12 @@ std::uint64_t CoordinatorState::first_in_doubt(const UnlikeBits& message, const 
   const std::uint64_t behind = last_done(message) + 1;
   std::uint64_t from = behind;
   for (const std::uint32_t slot : slots) {
-    const std::uint64_t clean = membership_->at({false, slot}).clean;
+    const std::uint64_t clean = membership_->at({false, slot}).bits.clean;
     if (bits_of(message) == Bits::gradient) from = std::min(from, first_unclean(clean, behind));
     if (bits_of(message) != Bits::weights || clean == kCleanUntilView) continue;
     const NodeRecord& record = membership_->at({false, slot});
-    from = std::min(
-        from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements), record.alone_from));
+    from = std::min(from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements),
+                                              record.bits.alone_from));
   }
   if (judgement.odd.empty() && suspects_.in_doubt()) from = std::min(from, suspects_.doubt_from());
   return from;

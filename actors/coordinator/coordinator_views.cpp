@@ -38,7 +38,7 @@ void CoordinatorState::lost(const NodeName& who, const std::string& noticed_by, 
   const std::uint64_t step = steps_done() + 1;
   const bool goes_on = goes_on_without(who);
   const bool member = membership_->member(who);
-  const std::string shards = membership_->shards_of(who);
+  const std::string shards = membership_->views().shards_of(who);
   membership_->lost(who);
   if (!who.loader) epochs_.forget(who.slot);  // others may do its steps again, with other gradients
   raise(make_event("lost", {{kind(who), number(who.slot)},
@@ -80,7 +80,7 @@ void CoordinatorState::on(const Leaving& message) {
   } else if (phase_ == CoordinatorPhase::running || phase_ == CoordinatorPhase::paused) {
     close_view();
   } else if (phase_ == CoordinatorPhase::noting && !gathering_.tries_to_begin_anew() &&
-             membership_->all_leave() && !canary("leavers-wait-for-journal")) {
+             all_leave(membership_->nodes()) && !canary("leavers-wait-for-journal")) {
     next_view();  // the last one needs no journal
   }
 }
@@ -107,13 +107,13 @@ void CoordinatorState::close_view() {
 void CoordinatorState::ask_to_close() {
   close_again_ = false;
   if (end_.decided() || phase_ != CoordinatorPhase::closing) return;
-  for (const NodeName& who : membership_->not_closed())
-    self_->send(actors_.at(who), Close{term_.number(), membership_->at(who).in_view, lost_});
+  for (const NodeName& who : not_closed(membership_->nodes()))
+    self_->send(actors_.at(who), Close{term_.number(), membership_->at(who).view.number, lost_});
 }
 
 void CoordinatorState::on(const Closed& message) {
   if (end_.decided() || phase_ != CoordinatorPhase::closing || gathering_.tries_to_begin_anew() ||
-      !membership_->alive(message.name) || message.view != membership_->view_of(message.name))
+      !membership_->alive(message.name) || message.view != membership_->at(message.name).view.number)
     return;
   membership_->closed(message);
   if (!message.name.loader) {
@@ -129,11 +129,11 @@ void CoordinatorState::on(const Closed& message) {
 }
 
 void CoordinatorState::next_view() {
-  if (!end_.keeps_state() && membership_->all_leave() && begin_keeping("interrupted", kAllLeave))
+  if (!end_.keeps_state() && all_leave(membership_->nodes()) && begin_keeping("interrupted", kAllLeave))
     raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
   if (end_.keeps_state()) return last_view();
-  const Membership::Next next = what_follows_view();
-  if (!next.view && !membership_->any_loader() && ends_without_loader()) return;
+  const NextView next = what_follows_view();
+  if (!next.view && !membership_->nodes().any_loader() && ends_without_loader()) return;
   for (const NodeName& who : next.unfit)
     turn_away(who, "it misses more steps than the others keep for it", true);
   if (!next.view && !next.unfit.empty()) return next_view();  // all who are left may have been asked to leave
@@ -143,7 +143,7 @@ void CoordinatorState::next_view() {
   checkpoints_->look_anew();
 }
 
-void CoordinatorState::make_view(const Membership::Next& next) {
+void CoordinatorState::make_view(const NextView& next) {
   lost_.clear();
   View view = *next.view;
   if (next.lost || !suspects_.can_be_settled_in(view)) suspect_what_is_doubted(next.lost.has_value());
@@ -151,9 +151,9 @@ void CoordinatorState::make_view(const Membership::Next& next) {
   if (term_.taken_over()) return;
   const auto good = suspects_.any() ? checkpoints_->good_before(suspects_.from()) : std::nullopt;
   const bool is_void = checkpoints_->is_passed_over(view.source.checkpoint);
-  const ViewStart start = decide_start(
-      view, view_,
-      {next.lost.has_value(), is_void, checkpoints_->last(), suspects_.any(), good, membership_->took()});
+  const ViewStart start = decide_start(view, view_,
+                                       {next.lost.has_value(), is_void, checkpoints_->last(), suspects_.any(),
+                                        good, latest_view_taken(membership_->nodes())});
   if (start == ViewStart::before_suspects) {
     go_back_before_suspects(view, *good);
   } else if (const auto kept = suspects_.clear(); start == ViewStart::keeps_suspects) {
@@ -167,12 +167,12 @@ void CoordinatorState::make_view(const Membership::Next& next) {
 }
 
 // Where no round is left those who are there are enough, unless some have to be done again.
-Membership::Next CoordinatorState::what_follows_view() const {
-  if (membership_->trained() && !suspects_.any() && !suspects_.in_doubt() && !is_going_back()) {
-    Membership::Next next = membership_->trained_view(view_);
+NextView CoordinatorState::what_follows_view() const {
+  if (all_is_trained(membership_->nodes()) && !suspects_.any() && !suspects_.in_doubt() && !is_going_back()) {
+    NextView next = membership_->views().next_if_trained(view_);
     if (next.view && !next.lost) return next;
   }
-  return membership_->next_view(view_);
+  return membership_->views().next(view_);
 }
 
 // Whether the run ends because its last loader is lost.
@@ -190,12 +190,13 @@ bool CoordinatorState::ends_without_loader() {
 
 // The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.
 void CoordinatorState::let_go_of_held_back() {
-  if (membership_->may_let_go() && phase_ == CoordinatorPhase::running && !end_.decided()) close_view();
+  if (may_let_go(membership_->nodes()) && phase_ == CoordinatorPhase::running && !end_.decided())
+    close_view();
 }
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.
 void CoordinatorState::pause(const std::string& missing) {
-  if (!membership_->donor()) return end_without_members(missing);
+  if (!membership_->transfers().donor()) return end_without_members(missing);
   if (phase_ == CoordinatorPhase::paused) return feed_newcomers();
   phase_ = CoordinatorPhase::paused;
   folder_wait_.end();
@@ -211,7 +212,7 @@ void CoordinatorState::pause(const std::string& missing) {
 
 // Newcomers that were given the state keep it.
 void CoordinatorState::end_without_members(const std::string& missing) {
-  if (!membership_->last_view(view_).view) return fail(missing);
+  if (!membership_->views().last_of_run(view_).view) return fail(missing);
   const std::string reason =
       "no replica of the last view is left; newcomers hold its state, and are not enough: " + missing;
   begin_keeping("failed", reason) ? last_view() : fail(reason);
@@ -261,7 +262,7 @@ void CoordinatorState::let_leavers_go() {
 
 void CoordinatorState::on(const Installed& message) {
   if (end_.decided()) return;
-  if (membership_->alive(message.name) && membership_->is_fed(message.name, message.view))
+  if (membership_->alive(message.name) && membership_->transfers().has_donor(message.name, message.view))
     return newcomer_ready(message.name);
   if (message.view != view_.number || phase_ != CoordinatorPhase::installing ||
       gathering_.tries_to_begin_anew())
@@ -275,8 +276,8 @@ void CoordinatorState::announce_view() {
     if (record.announced || !membership_->member(who)) continue;
     membership_->announced(who);
     raise(make_event("joined", {{kind(who), number(who.slot)},
-                                {"pid", record.pid},
-                                {"device", record.device},
+                                {"pid", record.process.pid},
+                                {"device", record.process.device},
                                 {"view", number(view_.number)}}));
   }
   raise(make_event("view", {{"view", number(view_.number)},
@@ -299,8 +300,8 @@ void CoordinatorState::set_out() {
   const bool changes =
       std::any_of(membership_->nodes().begin(), membership_->nodes().end(), [&](const auto& node) {
         const auto& [who, record] = node;
-        const bool comes =
-            who.loader && record.stage == NodeStage::prepared && record.tried && !view_.holds(who);
+        const bool comes = who.loader && record.stage == NodeStage::prepared && record.preparation.tried &&
+                           !view_.holds(who);
         return comes || (record.leaving && !record.held_back && membership_->member(who));
       });
   if (end_.keeps_state() ? !view_.last : changes) close_view();

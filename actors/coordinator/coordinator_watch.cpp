@@ -54,7 +54,7 @@ void CoordinatorState::on(const Heartbeat& message) {
 // The others see only that its compute thread is busy; its heartbeats say that this is a read, and for how
 // long.
 bool CoordinatorState::reads_itself(const HeldUp& message) const {
-  const Work& work = membership_->at(message.late()).work;
+  const Work& work = membership_->at(message.late()).last.work;
   return view_.loaders.empty() && work.call.kind == ThreadCall::Kind::reads &&
          2 * std::chrono::duration<double, std::milli>(work.calling).count() > message.waited_ms;
 }
@@ -65,7 +65,7 @@ void CoordinatorState::on(const HeldUp& said) {
   if (message.cause == text_of(LateCause::compute) && reads_itself(message))
     message.cause = text_of(LateCause::data);
   const ClusterWatch::Judgement judgement =
-      watch_->held_up(message, elapsed(), membership_->newcomers(NodeStage::caught_up));
+      watch_->held_up(message, elapsed(), membership_->transfers().newcomers(NodeStage::caught_up));
   if (!follow(judgement) && judgement.drops) close_view();
 }
 
@@ -150,14 +150,14 @@ bool CoordinatorState::judge_loaders() {
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool CoordinatorState::judge_closing() {
   if (phase_ != CoordinatorPhase::closing) return false;
-  const auto open = membership_->not_closed();
+  const auto open = not_closed(membership_->nodes());
   std::chrono::milliseconds patience = kClosingPatiences * setup_.job.cluster.detect.patience;
   if (end_.keeps_state() && others_wait(view_, *membership_, open)) patience = in_time(patience, 4);
   if (!timers_.is_over(PhaseTimers::Wait::closing, patience)) return false;
   timers_.restart(PhaseTimers::Wait::closing);
   if (open.empty()) return false;
-  const NodeName who = membership_->holds_up(open, setup_.job.cluster.detect.patience);
-  const bool stands_still = membership_->stands_still(who, setup_.job.cluster.detect.patience);
+  const NodeName who = who_holds_up(membership_->nodes(), open, setup_.job.cluster.detect.patience);
+  const bool stands_still = plane_stands_still(membership_->at(who), setup_.job.cluster.detect.patience);
   lost(who, "coordinator",
        "view " + std::to_string(view_.number) + " is not closed within " +
            std::to_string(std::chrono::milliseconds(patience).count()) + " ms, and " +
@@ -173,16 +173,16 @@ bool CoordinatorState::judge_installing() {
   const auto& cluster = setup_.job.cluster;
   std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
   if (!begun_) patience = std::max(patience, cluster.start_patience);
-  const auto open = membership_->not_installed();
+  const auto open = not_installed(membership_->nodes());
   if (end_.keeps_state() && others_wait(view_, *membership_, open)) patience = in_time(patience, 4);
   if (!timers_.is_over(PhaseTimers::Wait::installing, patience)) return false;
   timers_.restart(PhaseTimers::Wait::installing);
   if (open.empty()) return false;
-  const NodeName who = membership_->holds_up(open, setup_.job.cluster.detect.patience);
+  const NodeName who = who_holds_up(membership_->nodes(), open, setup_.job.cluster.detect.patience);
   lost(who, "coordinator",
        "view " + std::to_string(view_.number) + " is not in force within " +
            std::to_string(patience.count()) + " ms, and " +
-           (membership_->stands_still(who, cluster.detect.patience)
+           (plane_stands_still(membership_->at(who), cluster.detect.patience)
                 ? "the thread of its data plane stands still"
                 : "what members send to it, to greet it, does not arrive"));
   return true;

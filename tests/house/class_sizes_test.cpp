@@ -26,7 +26,6 @@ constexpr Size kMost{40, 25};
 const std::map<std::string, Size> kTooLarge{
     {"CoordinatorState", {178, 40}},
     {"ReplicaState", {114, 30}},
-    {"Membership", {103, 14}},
     {"Reduction", {53, 25}},
     {"NodeState", {59, 48}},
     {"TreeSum", {49, 31}},
@@ -35,7 +34,6 @@ const std::map<std::string, Size> kTooLarge{
     {"Core", {46, 10}},
     {"CudaDevice", {46, 11}},
     {"ComputeDevice", {43, 0}},
-    {"NodeRecord", {0, 36}},
 };
 
 std::string without_comments_and_texts(std::string source) {
