@@ -27,7 +27,6 @@ const std::map<std::string, Size> kTooLarge{
     {"CoordinatorState", {178, 40}},
     {"ReplicaState", {114, 30}},
     {"Reduction", {53, 25}},
-    {"NodeState", {59, 48}},
     {"TreeSum", {49, 31}},
     {"Engine", {47, 30}},
     {"SharedMemoryTransport", {47, 17}},
