@@ -19,7 +19,7 @@ void add_where(Event& event, const Membership& membership) {
     const NodeName node{loader, static_cast<std::uint32_t>(event.integer(loader ? "loader" : "replica"))};
     if (!event.has(kind(node))) continue;
     const NodeRecord* record = membership.find(node);
-    if (record) where(event, record->host, record->address);
+    if (record) where(event, record->process.host, record->process.address);
     return;
   }
 }

@@ -95,7 +95,8 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
 // Of a newcomer: it knows its donor. Of a member: it has been greeted by all others.
 void CoordinatorState::on(const Installed& message) {
   if (run_.end.decided()) return;
-  if (run_.membership->alive(message.name) && run_.membership->is_fed(message.name, message.view))
+  if (run_.membership->alive(message.name) &&
+      run_.membership->transfers().has_donor(message.name, message.view))
     return newcomers_.newcomer_ready(message.name);
   view_change_.on(message);
 }
@@ -189,22 +190,21 @@ void CoordinatorState::fail_for_late() {
       {NodeStage::joined, "its process to join"},
       {NodeStage::prepared, kReady},
       {NodeStage::installed, "its greeting by all members"}};
-  const NodeStage stage = run_.membership->stage_behind();
-  for (const NodeName& who : run_.membership->all_behind(stage)) {
+  const NodeStage stage = stage_behind(run_.membership->nodes());
+  for (const NodeName& who : nodes_behind(run_.membership->nodes(), stage)) {
     port_.raise(make_event("late", {{kind(who), number(who.slot)},
                                     {"waited_for", std::string(waited_for.at(stage))},
                                     {"waited_ms", milliseconds(port_.elapsed())}}));
   }
   fail("the nodes were not ready within " + std::to_string(run_.setup.job.cluster.start_patience.count()) +
-       " ms (cluster.start_patience); still waiting for " +
-       run_.membership->behind(run_.membership->stage_behind()));
+       " ms (cluster.start_patience); still waiting for " + list_of(nodes_behind(run_.membership->nodes())));
 }
 
 // Nodes that come by themselves have no deadline; but one that hangs is to be seen.
 void CoordinatorState::report_late_to_prepare() {
   if (!run_.begun && !run_.setup.by_hand) return;  // the run fails for it
   const auto patience = run_.setup.job.cluster.start_patience;
-  const auto late = run_.membership->late_to_prepare(patience / kCoordinatorTick);
+  const auto late = run_.membership->admission().late_to_prepare(patience / kCoordinatorTick);
   for (const NodeName& who : late) {
     port_.raise(make_event("late", {{kind(who), number(who.slot)},
                                     {"waited_for", std::string(kReady)},

@@ -54,7 +54,7 @@ bool RunEnding::keep_state(const std::string& outcome, const std::string& reason
 void RunEnding::last_view() {
   suspect_checkpoints_.suspect_what_is_doubted(true);
   rollback_.keep_no_damaged();
-  const Membership::Next next = run_.membership->last_view(run_.view);
+  const NextView next = run_.membership->views().last_of_run(run_.view);
   if (!next.view) return not_kept(next.missing + run_.end.refusal());
   if (next.lost) return not_kept("a part of the state was lost with a replica");
   View view = *next.view;
@@ -69,7 +69,8 @@ void RunEnding::last_view() {
   if (checkpoints_.suspects.any()) return not_kept("the weights may hold wrong results of a replica");
   if (view.records == checkpoints_.known->last().records && checkpoints_.known->any())
     return state_kept(checkpoints_.known->last());
-  const bool went_back_half = run_.view.back && run_.membership->took() < run_.view.number;
+  const bool went_back_half =
+      run_.view.back && latest_view_taken(run_.membership->nodes()) < run_.view.number;
   if (went_back_half) return not_kept("the weights may hold wrong results of a replica");
   views_.install(view);
 }
@@ -156,7 +157,7 @@ void RunEnding::fail_of(const std::exception_ptr& thrown) {
 }
 
 void RunEnding::give_up() {
-  const std::string starved = run_.membership->without_state();
+  const std::string starved = list_of(run_.membership->transfers().without_state());
   const std::string reason =
       "no nodes came within " + std::to_string(run_.setup.job.cluster.give_up_after.count()) +
       " ms (cluster.give_up_after)" +

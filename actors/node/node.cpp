@@ -1,16 +1,13 @@
 #include "actors/node/node.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "actors/data_plane/reducer.hpp"
-#include "actors/data_plane/transfer_in.hpp"
 #include "actors/events/event.hpp"
-#include "actors/loading/loader.hpp"
-#include "actors/loading/shard.hpp"
 #include "actors/messages/peer_numbers.hpp"
 #include "actors/messages/strangers.hpp"
-#include "actors/pipeline/memory.hpp"
+#include "actors/node/plane/view_shape.hpp"
 #include "actors/processes/descriptors.hpp"
 #include "actors/registry/job_hash.hpp"
 #include "actors/replica/replica.hpp"
@@ -24,7 +21,6 @@
 #include "muster/error.hpp"
 #include "muster/job_file.hpp"
 #include "muster/mistake.hpp"
-#include "transport/frames/loading_bodies.hpp"
 
 namespace muster {
 
@@ -46,19 +42,29 @@ std::string why_not_read(TrainerState& trainer) {
   }
 }
 
+// Whether checkpoint.folder is the coordinator's here, too.
+void look_for_mark(const NodeSetup& setup, const Job& job, const std::string& mark, const node_actor& node) {
+  if (mark.empty() || !setup.seams.look_for_mark) return;
+  const auto say = [node, name = setup.name](const std::string& what) {
+    if (what.empty()) return;
+    caf::anon_send(node, Raised{make_event("notice", {{"text", name.text() + ": " + what}})});
+  };
+  setup.seams.look_for_mark(job, mark, say);
+}
+
 }  // namespace
 
 void NodeState::start(Self self, NodeSetup setup) {
   self_ = self;
   setup_ = std::move(setup);
-  board_ = std::make_shared<Board>();
+  board_ = std::make_shared<PlaneBoard>();
   board_->node = node_actor(self);
   self->set_down_handler([this](const caf::down_msg&) {
-    if (setup_.on_orphaned && may_be_member_) {
+    if (setup_.on_orphaned && own_.may_be_member()) {
       notice("the coordinator is gone; steps go on, and it is looked for");
       return setup_.on_orphaned(job_->cluster.orphan_after);
     }
-    if (setup_.on_stop) setup_.on_stop(Stop{false, "the coordinator is gone", !leaving_});
+    if (setup_.on_stop) setup_.on_stop(Stop{false, "the coordinator is gone", !reports_.leaving()});
     let_go();  // nobody is left to work for
     self_->quit(caf::exit_reason::remote_link_unreachable);
   });
@@ -80,98 +86,32 @@ void NodeState::start(Self self, NodeSetup setup) {
   self->send(setup_.coordinator, join_);
 }
 
-Engine::Hooks NodeState::hooks() const {
-  Engine::Hooks hooks;
-  hooks.round_done = [board = board_](std::shared_ptr<const RoundRecord> record) {
-    caf::anon_send(board->actors.reducer, RoundDone{std::move(record)});
-  };
-  hooks.reduction_failed = [board = board_](const std::string& reason) {  // members do not agree
-    caf::anon_send(board->node, Trouble{reason, {}, {}, true});
-  };
-  hooks.reduction_broke = [board = board_](const std::string& reason) {
-    caf::anon_send(board->node, Trouble{reason});
-  };
-  hooks.unlike = [board = board_](const Unlike& found) { caf::anon_send(board->node, unlike_bits(found)); };
-  hooks.stalled = [board = board_](RoundSight sight) {
-    caf::anon_send(board->node, Stalled{std::move(sight)});
-  };
-  hooks.starved = [board = board_](LoadingSight sight) {
-    caf::anon_send(board->node, Starved{std::move(sight)});
-  };
-  hooks.progress = [progress = progress_] { return progress->reported(); };
-  const auto awake = std::make_shared<AwakeClock>(job_->cluster.detect.heartbeat);
-  hooks.now = [&clock = self_->system().clock(), awake] {
-    const std::chrono::nanoseconds now = clock.now().time_since_epoch();
-    return canary("standstill-is-charged") ? now : awake->look(now);
-  };
-  hooks.batch = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
-    const auto body = BatchBody::from(frame);
-    const auto shard = board->actors.shards.find(body.shard);
-    if (shard == board->actors.shards.end()) return;
-    caf::anon_send(
-        shard->second,
-        RemoteDelivery{body.ticket, std::make_shared<const std::vector<std::byte>>(std::move(payload))});
-  };
-  hooks.demand = [board = board_](const Frame& frame) {
-    const auto body = DemandBody::from(frame);
-    const auto asker = board->actors.remote_shards.find(frame.from);
-    if (asker == board->actors.remote_shards.end() || !body.invalid().empty()) return;
-    const Cursor cursor{static_cast<Mode>(body.phase), body.epoch, body.step};
-    caf::send_as(asker->second, board->actors.loader, Demand{body.shard, cursor, body.ticket});
-  };
-  hooks.peer_failed = [board = board_](std::uint32_t view, PeerId peer, const std::string& reason) {
-    caf::anon_send(board->node, Failing{{}, view, true, name_of(peer), reason});
-  };
-  hooks.refused = [board = board_, loader = setup_.name.loader,
-                   slot = setup_.name.slot](const std::string& reason) {
-    caf::anon_send(
-        board->node,
-        Raised{make_event("refused", {{loader ? "loader" : "replica", static_cast<std::int64_t>(slot)},
-                                      {"reason", reason}})});
-  };
-  hooks.closed = [board = board_](std::uint32_t view, bool result_begun, bool result_abandoned) {
-    if (board->actors.reducer) {
-      caf::anon_send(board->actors.reducer, ViewClosed{view, result_begun, result_abandoned});
-    } else {
-      caf::anon_send(board->node, Halted{view, 0, 0, 0});  // a loader holds no records
-    }
-  };
-  hooks.transferred = [board = board_](const Frame& frame, std::vector<std::byte> payload) {
-    caf::anon_send(board->actors.reducer, transfer_in(frame, std::move(payload)));
-  };
-  hooks.gave = [board = board_, donor = setup_.name](PeerId newcomer, const Given& given) {
-    caf::anon_send(board->node, Raised{state_transferred(donor, name_of(newcomer), given)});
-  };
-  return hooks;
-}
-
 void NodeState::on(const Welcome& message) {
-  welcome_ = message;
   setup_.name = message.name;
   // Who started it is told by an event.
   if (setup_.joins && setup_.launched == 0)
     notice("was taken in; opens the data and builds the model on " + message.device);
   join_.device = message.device;  // a coordinator that is started again is told
-  term_ = message.term;
-  pulse_ = self_->clock().now();
+  link_.taken_in(message.term, self_->clock().now());
   try {
     job_ = parse_job(message.job_toml, setup_.registry);
     const std::string thread = setup_.name.loader ? "muster-load" : "muster-compute";
     // One alone stays on a core that was named; several have the cores of the process.
     const bool named = !job_->cluster.devices.empty() || !setup_.device.empty();
     compute_ = setup_.seams.make_executor(thread, named && job_->train.threads == 1 ? message.device : "-");
-    loading_ = message.loader_thread && !setup_.name.loader ? setup_.seams.make_executor("muster-load", "-")
+    reading_ = message.loader_thread && !setup_.name.loader ? setup_.seams.make_executor("muster-load", "-")
                                                             : compute_;
-    plane_ = setup_.seams.make_data_plane(*job_, setup_.name, message.device, hooks());
+    plane_ = setup_.seams.make_data_plane(
+        *job_, setup_.name, message.device,
+        plane_hooks(board_, setup_.name, progress_, self_->system().clock(), job_->cluster.detect.heartbeat));
   } catch (const std::exception& error) {
     return on(Trouble{error.what()});
   }
   if (const auto why = too_few_descriptors(descriptors_of_node(*job_), descriptors_allowed()))
-    self_->send(setup_.coordinator,
-                Raised{make_event("notice", {{"text", setup_.name.text() + ": " + *why}})});
+    raise_notice(setup_.name.text() + ": " + *why);
   stalls_.emplace(setup_.name.slot, job_->cluster);
   loader_watch_.emplace(setup_.name.slot, job_->cluster);
-  if (!setup_.name.loader) look_for_mark(message.folder_mark);
+  if (!setup_.name.loader) look_for_mark(setup_, *job_, message.folder_mark, board_->node);
   const bool loads = setup_.name.loader || job_->cluster.loaders == 0;
   compute_->submit([node = board_->node, job = *job_, registry = setup_.registry, device = message.device,
                     computes = !setup_.name.loader, loads, resume = message.resume,
@@ -205,7 +145,7 @@ void NodeState::on(const Ready& message) {
   if (!message.error.empty()) return on(Trouble{message.error});
   trainer_ = message.trainer;
   trainer_->progress = progress_;
-  trainer_->reads_with_compute = loading_ == compute_ && !setup_.name.loader;
+  trainer_->reads_with_compute = reading_ == compute_ && !setup_.name.loader;
   resumed_ = message.resumed;
   Prepared prepared;
   prepared.name = setup_.name;
@@ -219,21 +159,23 @@ void NodeState::on(const Ready& message) {
     prepared.state_sha256 = state_sha256(host_state(*trainer_));
     prepared.elements = trainer_->state.size();
   }
-  report_what_it_reads(message, prepared);
+  if (!message.cannot_read.empty())
+    raise_notice(setup_.name.text() + " cannot load for itself: " + message.cannot_read);
+  loading_.emplace(self_, NodeLoadingSetup{setup_.name, *job_, trainer_, reading_, plane_, board_,
+                                           [this](const std::string& text) { raise_notice(text); }});
+  loading_->describe(prepared);
   prepared.probe_sha256 = message.probe_sha256;
   prepared.computes_with = message.computes_with;
   prepared.sums_on_gpu = trainer_->reducing_device != nullptr;
   prepared.model_sha256 = job_->model.content;
   if (trainer_->model) prepared.shapes = shapes_of(trainer_->model->layout());
   prepared_ = prepared;
-  may_be_member_ = !canary("untold-is-no-member");  // of the first view, which it may not have been told of
+  own_.may_be_taken_in(!canary("untold-is-no-member"));
   self_->send(setup_.coordinator, prepared);
   if (const std::string& why = trainer_->gradient.why_not_pinned(); !why.empty()) {
-    const std::string text = setup_.name.text() +
-                             ": the sums of its gradients are copied once more on their "
-                             "way to and from " +
-                             trainer_->device->name() + ": " + why;
-    self_->send(setup_.coordinator, Raised{make_event("notice", {{"text", text}})});
+    raise_notice(setup_.name.text() +
+                 ": the sums of its gradients are copied once more on their way to and from " +
+                 trainer_->device->name() + ": " + why);
   }
 }
 
@@ -249,11 +191,12 @@ void NodeState::install_engine(const View& view, const std::vector<Member>& memb
   for (const Member& member : members)
     peers.push_back(
         {peer_of(member.name), member.incarnation, member.address, std::max(member.since, since)});
-  plane_->post([board = board_, actors = actors_, number = view.number, self = peer_of(setup_.name),
-                incarnation = setup_.incarnation, peers,
+  plane_->post([board = board_, reducer = reducer_, loading = loading_ ? loading_->actors() : LoadingActors{},
+                number = view.number, self = peer_of(setup_.name), incarnation = setup_.incarnation, peers,
                 shape = shape ? std::optional<ReductionShape>(*shape) : std::nullopt,
-                most = bounds(view)](Engine& engine) {
-    board->actors = actors;
+                most = bounds_of(view, *job_, *trainer_)](Engine& engine) {
+    board->reducer = reducer;
+    board->loading = loading;
     try {
       engine.install(number, self, incarnation, peers, shape ? &*shape : nullptr, most);
     } catch (const std::exception& error) {
@@ -263,35 +206,17 @@ void NodeState::install_engine(const View& view, const std::vector<Member>& memb
 }
 
 void NodeState::on(const Install& message) {
-  if (message.view.term < term_) return;
-  term_ = message.view.term;
-  view_ = message.view;
-  may_be_member_ = true;
-  begun_ = false;
-  broken_.clear();
-  if (view_.last) failure_.reset();  // it may still write what it holds, or fail at that
-  unlike_.reset();
-  went_back_.reset();
-  clean_.clear();
-  for (const Member& member : view_.replicas) clean_.push_back(member.clean);
+  if (!link_.follows(message.view.term)) return;
+  own_.enters(message.view);
+  reports_.entered(message.view);
   try {
     if (setup_.name.loader) {
-      install_loader(view_);
+      install_loader(own_.view());
     } else {
-      install_replica(view_);
+      install_replica(own_.view());
     }
   } catch (const std::exception& error) {
     on(Trouble{error.what()});
-  }
-}
-
-void NodeState::spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end) {
-  end_loading();
-  const RoundScheduleOptions schedule = round_schedule_options(*job_, view.facts.has_test);
-  const std::uint32_t depth = prefetch_depth_for(view, end - begin);
-  actors_.loader = make_loader(view);
-  for (std::uint32_t number = begin; number < end; ++number) {
-    actors_.shards[number] = self_->spawn(shard, number, depth, schedule, actors_.loader, board_->node, 0u);
   }
 }
 
@@ -306,39 +231,53 @@ void NodeState::make_replica(const View& view) {
                      checkpointer_,    std::exchange(resumed_, nullptr)};
   replica_ = setup_.seams.spawn_replica ? setup_.seams.spawn_replica(self_->system(), std::move(setup))
                                         : self_->spawn(replica, std::move(setup));
-  actors_.reducer = self_->spawn(reducer, plane_, replica_);
+  reducer_ = self_->spawn(reducer, plane_, replica_);
 }
 
 void NodeState::install_replica(const View& view) {
-  ReductionShape shape = shape_of(view);
+  ReductionShape shape = shape_of(view, setup_.name, *job_, *trainer_, *plane_);
   const ReductionMember& self = shape.members[shape.self];
   make_replica(view);
-  spawn_shards(view, self.begin, self.end);
-  Assignment part{
-      self.begin, self.end,        {},     caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
-      view,       shape.algorithm, nullptr};
+  loading_->load(view, self.begin, self.end);
+  Assignment part{self.begin, self.end,        {},     caf::actor_cast<caf::strong_actor_ptr>(reducer_),
+                  view,       shape.algorithm, nullptr};
   if (job_->train.in_parts()) {
     part.part = make_part(*trainer_, holders_in(view), setup_.name.slot);
     shape.update = std::dynamic_pointer_cast<PartUpdate>(part.part);
     shape.copies = std::dynamic_pointer_cast<ShardCopies>(part.part);
   }
-  for (const auto& [number, actor] : actors_.shards)
+  for (const auto& [number, actor] : loading_->actors().shards)
     part.shards.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));
   self_->send(replica_, std::move(part));
-  install_engine(view, peers_in(view), &shape);
+  install_engine(view, peers_in(view, setup_.name), &shape);
   RoundHeader greeting;
   greeting.kind = RoundKind::greeting;
-  self_->send(actors_.reducer, Open{view.number, greeting, nullptr, 0, nullptr});
+  self_->send(reducer_, Open{view.number, greeting, nullptr, 0, nullptr});
+}
+
+void NodeState::install_loader(const View& view) {
+  loading_->serve(view);
+  install_engine(view, peers_in(view, setup_.name), nullptr);
+  const Installed installed{setup_.name, view.number};
+  if (canary("loader-installed-early")) return self_->send(setup_.coordinator, installed);
+  // A demand that came before would be of another view.
+  plane_->post([node = board_->node, installed](Engine& engine) {
+    if (engine.view() == installed.view) caf::anon_send(node, installed);
+  });
+}
+
+// By the coordinator, for people.
+void NodeState::raise_notice(const std::string& text) {
+  self_->send(setup_.coordinator, Raised{make_event("notice", {{"text", text}})});
 }
 
 void NodeState::on(const RoundDone&) {
-  self_->send(setup_.coordinator, Installed{setup_.name, view_.number});
+  self_->send(setup_.coordinator, Installed{setup_.name, own_.number()});
 }
 
 void NodeState::on(const Close& message) {
-  if (message.term < term_) return;
-  may_be_member_ = true;  // a newcomer that is to close a view is meant for the next
-  if (message.view == view_.number) begun_ = false;  // no coordinator may go on with it
+  if (message.term < link_.term()) return;
+  own_.closes(message.view);
   if (checkpointer_) checkpointer_->hold();
   std::vector<PeerId> lost;
   for (const NodeName& member : message.lost) lost.push_back(peer_of(member));
@@ -348,24 +287,23 @@ void NodeState::on(const Close& message) {
 void NodeState::on(const Halted& message) {
   self_->send(setup_.coordinator,
               Closed{setup_.name, message.view, message.records, message.kept_from, message.took,
-                     message.proven, message.view == view_.number ? clean_ : std::vector<std::uint64_t>{},
+                     message.proven, own_.is(message.view) ? reports_.clean() : std::vector<std::uint64_t>{},
                      message.trained, message.phases, message.traffic});
 }
 
 // Takes part from outside the view, until one comes that holds this node.
 void NodeState::on(const Observe& message) {
-  view_ = message.view;
-  run_has_begun_ = true;
-  broken_.clear();
+  own_.observes(message.view);
+  reports_.observes();
   try {
-    make_replica(view_);
+    make_replica(own_.view());
     // The donor let go of a newcomer when an older view ended, whatever this side has noticed of it.
     plane_->post([donor = peer_of(message.donor.name)](Engine& engine) { engine.disconnect(donor); });
-    install_engine(view_, {message.donor}, nullptr);
-    self_->send(replica_, Observing{view_, caf::actor_cast<caf::strong_actor_ptr>(actors_.reducer),
+    install_engine(own_.view(), {message.donor}, nullptr);
+    self_->send(replica_, Observing{own_.view(), caf::actor_cast<caf::strong_actor_ptr>(reducer_),
                                     peer_of(message.donor.name)});
     // The donor may send from now on; what came before would have been of an unknown sender.
-    plane_->post([node = board_->node, installed = Installed{setup_.name, view_.number}](Engine&) {
+    plane_->post([node = board_->node, installed = Installed{setup_.name, own_.number()}](Engine&) {
       caf::anon_send(node, installed);
     });
   } catch (const std::exception& error) {
@@ -374,10 +312,10 @@ void NodeState::on(const Observe& message) {
 }
 
 void NodeState::on(const Donate& message) {
-  if (!replica_ || message.view != view_.number) return;
+  if (!replica_ || !own_.is(message.view)) return;
   const PeerId peer = peer_of(message.observer.name);
   if (message.gives || message.ends) self_->send(replica_, DonateTo{message.view, peer, message.ends});
-  std::erase_if(broken_, [&](const Failing& each) { return each.peer == message.observer.name; });
+  reports_.connected(message.observer.name);
   if (message.ends) return plane_->post([peer](Engine& engine) { engine.disconnect(peer); });
   plane_->post([board = board_, view = message.view, peer, incarnation = message.observer.incarnation,
                 address = message.observer.address](Engine& engine) {
@@ -396,63 +334,49 @@ void NodeState::on(const CaughtUp& message) {
 
 void NodeState::on(const Leaving& message) {
   if (setup_.joins && !job_) return on(Stop{true, message.reason});  // nobody waits for it
-  leaving_ = Leaving{setup_.name, message.reason};
-  self_->send(setup_.coordinator, *leaving_);
+  const Leaving leaving{setup_.name, message.reason};
+  reports_.leaves(leaving);
+  self_->send(setup_.coordinator, leaving);
 }
 
 void NodeState::on(const Begin& message) {
-  if (message.view == view_.number) begun_ = run_has_begun_ = true;
+  own_.begins(message.view);
   if (checkpointer_) checkpointer_->release();
   if (replica_) self_->send(replica_, message);
 }
 
 void NodeState::on(const Trouble& message) {
-  fail(Failing{
-      setup_.name, view_.number, false, {}, message.reason, message.events, message.at, message.ends_run});
+  const Failing failure{setup_.name,    own_.number(),  false,      {},
+                        message.reason, message.events, message.at, message.ends_run};
+  if (reports_.failed(failure)) self_->send(setup_.coordinator, failure);
 }
 
 // A peer's failure is not this node's: it may go on in a view without that peer.
 // What broke in a view that this node has left may be whole again; else it is met again.
 void NodeState::on(const Failing& message) {
-  if (message.view > 0 && message.view < view_.number) return;
+  if (message.view > 0 && message.view < own_.number()) return;
   Failing named = message;
   named.name = setup_.name;
-  named.view = view_.number;
-  broken_.push_back(named);
+  named.view = own_.number();
+  reports_.broke(named);
   self_->send(setup_.coordinator, std::move(named));
 }
 
-// The end of a connection is met once. The coordinator forgets complaints that it cannot judge, and is told
-// again.
-void NodeState::complain_again() {
-  const auto now = self_->clock().now();
-  if (broken_.empty() || now - complained_at_ < job_->cluster.detect.patience) return;
-  complained_at_ = now;
-  for (const Failing& complaint : broken_) self_->send(setup_.coordinator, complaint);
-}
-
-// The first error counts; what follows from it is not worth saying.
-void NodeState::fail(Failing message) {
-  if (failure_) return;
-  failure_ = message;
-  self_->send(setup_.coordinator, std::move(message));
-}
-
 void NodeState::on(const Tick& message) {
-  look_for_silence();
-  look_for_answer();
-  complain_again();
+  look_for_coordinator();
+  for (const Failing& complaint : reports_.complaints(self_->clock().now(), job_->cluster.detect.patience))
+    self_->send(setup_.coordinator, complaint);
   watch();
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
 }
 
 void NodeState::let_go() {
-  end_loading();
+  if (loading_) loading_->end();
   if (replica_) caf::anon_send_exit(replica_, caf::exit_reason::user_shutdown);
-  if (actors_.reducer) caf::anon_send_exit(actors_.reducer, caf::exit_reason::user_shutdown);
+  if (reducer_) caf::anon_send_exit(reducer_, caf::exit_reason::user_shutdown);
   replica_ = nullptr;
   checkpointer_ = nullptr;
-  actors_.reducer = nullptr;
+  reducer_ = nullptr;
 }
 
 node_actor::behavior_type node(NodeState::Self self, NodeSetup setup) {

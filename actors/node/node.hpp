@@ -3,18 +3,23 @@
 // to tell.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/data_plane/data_plane.hpp"
 #include "actors/data_plane/executor.hpp"
 #include "actors/messages/messages.hpp"
-#include "actors/node/awake_clock.hpp"
-#include "actors/pipeline/memory.hpp"
+#include "actors/node/node_loading.hpp"
+#include "actors/node/plane/plane_hooks.hpp"
+#include "actors/node/states/awake_clock.hpp"
+#include "actors/node/states/coordinator_link.hpp"
+#include "actors/node/states/own_activity.hpp"
+#include "actors/node/states/own_reports.hpp"
+#include "actors/node/states/own_view.hpp"
 #include "actors/replica/replica.hpp"
 #include "actors/rules/steps/round_schedule.hpp"
 #include "actors/rules/watch/loader_watch.hpp"
@@ -83,6 +88,7 @@ class NodeState {
  public:
   static inline const char* name = "node";
   using Self = node_actor::stateful_pointer<NodeState>;
+  using Time = std::chrono::steady_clock::time_point;
 
   /// However a node ends, what works in it ends, too.
   ~NodeState() { let_go(); }
@@ -118,102 +124,43 @@ class NodeState {
   const coordinator_actor& coordinator() const { return setup_.coordinator; }
 
  private:
-  struct Actors {
-    reducer_actor reducer;
-    loader_actor loader;
-    std::map<std::uint32_t, shard_actor> shards;
-    std::map<PeerId, shard_actor> remote_shards;
-  };
-  // Where the data plane's hooks find the actors. After the first view only the data plane's thread changes
-  // `actors`.
-  struct Board {
-    node_actor node;
-    Actors actors;
-  };
-
-  Engine::Hooks hooks() const;
   void make_replica(const View& view);
   void install_replica(const View& view);
-  Engine::Bounds bounds(const View& view) const;
   void install_loader(const View& view);
-  void report_what_it_reads(const Ready& message, Prepared& prepared);
-  bool loads_itself(const View& view) const { return setup_.name.loader || view.loaders.empty(); }
-  loader_actor make_loader(const View& view);
-  std::uint32_t prefetch_depth_for(const View& view, std::uint32_t shards) const;
-  void spawn_shards(const View& view, std::uint32_t begin, std::uint32_t end);
   void install_engine(const View& view, const std::vector<Member>& peers, const ReductionShape* shape);
-  std::vector<Member> peers_in(const View& view) const;
-  ReductionShape shape_of(const View& view) const;
-  void fail(Failing message);
-  void complain_again();
-  void look_for_silence();
+  void look_for_coordinator();
   void ask_to_be_adopted();
-  void look_for_answer();
   void watch();
-  std::uint64_t still_ms();
-  std::uint64_t doing_ms(const ProgressStatus& status);
-  std::uint64_t call_ms(const ThreadCall& call);
-  void skip_own_standstill();
   void run_backup_tasks(const RoundSight& sight);
+  void raise_notice(const std::string& text);
   void notice(const std::string& text) const;
-  void look_for_mark(const std::string& mark) const;
-  static UnlikeBits unlike_bits(const Unlike& found);
-  static Event state_transferred(const NodeName& donor, const NodeName& newcomer, const Given& given);
-  void end_loading();
   void let_go();
 
   node_actor::pointer self_ = nullptr;
-  std::shared_ptr<ProgressBoard> progress_ = std::make_shared<ProgressBoard>();
-  std::optional<StallWatch> stalls_;
-  std::optional<LoaderWatch> loader_watch_;
-  bool run_has_begun_ = false;  // a view that holds this node was in force, or it came later
   NodeSetup setup_;
   std::optional<Job> job_;
-  Welcome welcome_;
-  std::shared_ptr<Executor> compute_;
-  std::shared_ptr<Executor> loading_;
-  std::shared_ptr<DataPlane> plane_;
-  std::shared_ptr<TrainerState> trainer_;
-  ReaderMemory reads_;       // what reading takes of this node's memory
-  bool opens_data_ = false;  // where it loads because no loader process is left
-  std::shared_ptr<const Snapshot> resumed_;
-  std::shared_ptr<Board> board_;
-  replica_actor replica_;
-  std::shared_ptr<Checkpointer> checkpointer_;  // the replica's
-  Actors actors_;
-  std::optional<std::uint32_t> borrowed_;  // a shard of another replica, for an audit
-  std::uint64_t borrows_ = 0;
-  View view_;
-  Prepared prepared_;
-  std::uint64_t term_ =
-      0;              ///< the highest that was seen; what comes from a lower one is of a dead coordinator
-  FreeNumbers free_;  ///< as the coordinator said last
-  /// Of the view in force, or of one that was made and that it has not been told of: then it waits for a
-  /// coordinator that is gone.
-  bool may_be_member_ = false;
-  bool begun_ = false;
-  caf::actor_clock::time_point pulse_{};  ///< last sign of life of the coordinator
-  caf::actor_clock::time_point plane_told_{};
-  ProgressStatus busy_with_;  // since when it says the same
-  ThreadCall call_;
-  caf::actor_clock::time_point call_since_{};
-  caf::actor_clock::time_point busy_since_{}, watched_at_{};
-  std::optional<AwakeClock> awake_;  // of this node's own thread; the engine has one of its own
-  std::shared_ptr<std::atomic<bool>> plane_ticks_ = std::make_shared<std::atomic<bool>>(true);
-  bool silence_said_ = false;
-  std::string waits_said_;                             // as in Pulse
-  std::optional<caf::actor_clock::time_point> found_;  // a coordinator, from which nothing has come yet
-  caf::actor_clock::time_point asked_{};
-  std::optional<Stop> stopping_;  // once its state is kept
-  // What it has told, and tells again to a coordinator that was started anew.
   Join join_;
-  std::optional<Failing> failure_;
-  std::optional<UnlikeBits> unlike_;   // of this view
-  std::optional<WentBack> went_back_;  // likewise
-  std::vector<std::uint64_t> clean_;   // likewise: of its replicas, as in Member
-  std::vector<Failing> broken_;        // complaints about connections that have ended, in this view
-  caf::actor_clock::time_point complained_at_{};
-  std::optional<Leaving> leaving_;
+  Prepared prepared_;
+  CoordinatorLink link_;
+  OwnReports reports_;
+  OwnView own_;
+  std::optional<Stop> stopping_;  // once its state is kept
+
+  std::shared_ptr<ProgressBoard> progress_ = std::make_shared<ProgressBoard>();
+  OwnActivity activity_;
+  std::optional<AwakeClock> awake_;  // of this node's own thread; the engine has one of its own
+  std::optional<StallWatch> stalls_;
+  std::optional<LoaderWatch> loader_watch_;
+
+  std::shared_ptr<Executor> compute_, reading_;
+  std::shared_ptr<DataPlane> plane_;
+  std::shared_ptr<PlaneBoard> board_;
+  std::shared_ptr<TrainerState> trainer_;
+  std::shared_ptr<const Snapshot> resumed_;
+  std::optional<NodeLoading> loading_;  // once it is ready
+  replica_actor replica_;
+  reducer_actor reducer_;
+  std::shared_ptr<Checkpointer> checkpointer_;  // the replica's
 };
 
 node_actor::behavior_type node(NodeState::Self self, NodeSetup setup);

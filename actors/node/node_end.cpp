@@ -6,11 +6,11 @@ namespace muster {
 void NodeState::on(const Stop& message) {
   if (stopping_) return;
   stopping_ = message;
-  if (leaving_) stopping_->again = false;  // whoever was asked to go does not come back
+  if (reports_.leaving()) stopping_->again = false;  // whoever was asked to go does not come back
   if (message.suspect_from != 0 && checkpointer_) checkpointer_->withdraw(message.suspect_from);
   if (!message.keep || !replica_) return on(StateKept{});
-  if (unlike_ && job_->cluster.on_corruption != OnCorruption::report)
-    return on(StateKept{"no checkpoint is written: " + unlike_->text + "; the last one stands"});
+  if (reports_.unlike() && job_->cluster.on_corruption != OnCorruption::report)
+    return on(StateKept{"no checkpoint is written: " + reports_.unlike()->text + "; the last one stands"});
   self_->send(replica_, KeepState{});
   self_->delayed_send(self_, job_->checkpoint.grace, StateKept{"its state could not be written in time"});
 }

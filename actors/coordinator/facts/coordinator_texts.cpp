@@ -20,8 +20,8 @@ std::string why_suspected(const SuspectSteps& suspects) {
 
 std::string why_not_reached(const Membership& membership, const std::string& ports, const NodeName& from,
                             const NotReached& closed) {
-  return membership.name_at_host(from) + " does not reach " + closed.where + ", where " +
-         membership.name_at_host(closed.peer) + " takes data: " + closed.why +
+  return membership.nodes().name_at_host(from) + " does not reach " + closed.where + ", where " +
+         membership.nodes().name_at_host(closed.peer) + " takes data: " + closed.why +
          ". Let what runs between the two hosts through: each node takes a port of " +
          (ports.empty() ? "any number; cluster.data_ports names a range for firewalls"
                         : "cluster.data_ports (" + ports + ")");

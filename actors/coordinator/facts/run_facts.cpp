@@ -22,7 +22,7 @@ bool RunFacts::is_going_back() const {
 std::uint64_t RunFacts::steps_done() const {
   std::uint64_t most = report.steps;
   for (const auto& [who, record] : membership->nodes()) {
-    if (membership->alive(who)) most = std::max(most, record.last_step);
+    if (membership->alive(who)) most = std::max(most, record.last.step);
   }
   return most;
 }

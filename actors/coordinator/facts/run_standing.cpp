@@ -28,7 +28,7 @@ bool all_have_come(const Membership& membership) {
   const auto complete = [](std::pair<std::uint32_t, std::uint32_t> arrived) {
     return arrived.first >= arrived.second;
   };
-  return complete(membership.arrived(false)) && complete(membership.arrived(true));
+  return complete(membership.admission().arrived(false)) && complete(membership.admission().arrived(true));
 }
 
 }  // namespace
@@ -54,8 +54,9 @@ RunStatus status_of(const RunFacts& run, const CheckpointFacts& checkpoints,
   status.checkpoint_step = checkpoints.known->last().step;
   for (const auto& [node, record] : run.membership->nodes()) {
     if (record.stage == NodeStage::expected || gone(record)) continue;
-    status.nodes.push_back({node, state_of(record, run.away.contains(node)), record.host, record.address,
-                            record.device, record.pid, record.last_step});
+    status.nodes.push_back({node, state_of(record, run.away.contains(node)), record.process.host,
+                            record.process.address, record.process.device, record.process.pid,
+                            record.last.step});
   }
   return status;
 }
@@ -65,7 +66,7 @@ WorkDone heard_of(const RunFacts& run, const CheckpointFacts& checkpoints) {
   if (checkpoints.suspects.any() || run.is_going_back()) return heard;
   for (const Member& member : run.view.replicas) {
     const NodeRecord* record = run.membership->find(member.name);
-    if (record && record->last_step > heard.steps) heard = {record->last_step, record->last_samples};
+    if (record && record->last.step > heard.steps) heard = {record->last.step, record->last.samples};
   }
   return heard;
 }
@@ -74,7 +75,7 @@ std::string whom_it_waits_for(const RunFacts& run) {
   if (run.begun || run.end.decided() || run.membership->nodes().empty()) return {};
   std::string text;
   for (const bool loader : {false, true}) {
-    const auto [here, places] = run.membership->arrived(loader);
+    const auto [here, places] = run.membership->admission().arrived(loader);
     if (places == 0) continue;
     text += (text.empty() ? "" : ", ") + std::to_string(here) + " of " + std::to_string(places) +
             (loader ? " loaders" : " replicas") + (here == 1 ? " is here" : " are here");
@@ -89,12 +90,12 @@ std::pair<std::string, std::string> how_it_stands(const RunFacts& run) {
   switch (run.phase) {
     case CoordinatorPhase::forming: {
       if (!all_have_come(*run.membership)) return {"waiting", "for nodes: " + whom_it_waits_for(run)};
-      const std::string behind = run.membership->behind(run.membership->stage_behind());
+      const std::string behind = list_of(nodes_behind(run.membership->nodes()));
       return {"waiting", behind.empty() ? "" : "for " + behind + " to be ready"};
     }
     case CoordinatorPhase::adopting:
       return {"waiting",
-              "was started again: for " + texts_of(run.membership->not_returned()) + " to come back"};
+              "was started again: for " + texts_of(run.membership->returns().missing()) + " to come back"};
     case CoordinatorPhase::paused:
       return {"paused", "waits for " + run.recovery.missing()};
     case CoordinatorPhase::noting:
@@ -106,7 +107,8 @@ std::pair<std::string, std::string> how_it_stands(const RunFacts& run) {
       break;
   }
   std::string stalled;
-  for (const NodeName& who : run.membership->stalled(run.setup.job.cluster.straggler.stuck_after))
+  for (const NodeName& who :
+       stalled_replicas(run.membership->nodes(), run.setup.job.cluster.straggler.stuck_after))
     stalled += (stalled.empty() ? "" : ", ") + who.text() + " " +
                what_it_does(run.membership->at(who), !run.view.loaders.empty());
   return {kTraining, stalled};

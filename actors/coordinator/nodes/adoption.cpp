@@ -170,12 +170,12 @@ void Adoption::on(const Adopt& message) {
   }
   if (message.job_hash != run_.setup.job_hash)
     return refuse_it("it trains another job (other job hash)", false);
-  run_.membership->given(message.free);
-  if (run_.membership->lives(who, message.join.incarnation)) return returned(message, actor);
+  run_.membership->admission().given(message.free);
+  if (run_.membership->nodes().lives(who, message.join.incarnation)) return returned(message, actor);
   // It was never told of the view that holds it. If that is the first one nobody was: nothing was begun.
   const bool unknown_view = run_.phase == CoordinatorPhase::adopting && !who.loader &&
                             message.view.number == 0 &&
-                            run_.membership->expects(who, message.join.incarnation);
+                            run_.membership->returns().expects(who, message.join.incarnation);
   if (unknown_view && run_.view.number > run_.first_view)
     return refuse_it("it was not told of view " + std::to_string(run_.view.number) + "; it may join again",
                      true);
@@ -186,7 +186,7 @@ void Adoption::on(const Adopt& message) {
   } else if (!learn_from(message)) {
     return;
   }
-  const std::string refusal = run_.membership->adopt(message);
+  const std::string refusal = run_.membership->returns().adopt(message);
   if (!refusal.empty() && run_.phase == CoordinatorPhase::forming) some_were_here();
   if (!refusal.empty()) return refuse_it(refusal, true);
   connections_.connect(who, actor);
@@ -201,7 +201,7 @@ void Adoption::on(const Adopt& message) {
 bool Adoption::begin_anew() {
   if (!run_.setup.resume && run_.view.records > 0) return ending_.fail(why_resume(run_.view)), false;
   if (run_.pending.is_over() || run_.pending.refused_until_later(port_.now())) return false;
-  auto membership = std::make_unique<Membership>(run_.setup.job, run_.membership->free_numbers());
+  auto membership = std::make_unique<Membership>(run_.setup.job, run_.membership->admission().free_numbers());
   std::swap(membership, run_.membership);  // the numbers of its places go into the journal
   const std::uint32_t first_before =
       std::exchange(run_.first_view, std::max(run_.first_view, run_.view.number + 1));
@@ -255,7 +255,8 @@ bool Adoption::learn_from(const Adopt& message) {
   const std::uint32_t known = forming ? run_.first_view - 1 : run_.view.number;
   const bool newer = message.view.number > known &&
                      makes_sense(message.view, message.join.name, run_.setup.job.train.shards);
-  const bool expected = !forming && run_.membership->expects(message.join.name, message.join.incarnation);
+  const bool expected =
+      !forming && run_.membership->returns().expects(message.join.name, message.join.incarnation);
   if (!newer && !expected) return true;
   run_.term.rise_above(message.term);
   if (newer) {
@@ -287,7 +288,7 @@ void Adoption::go_on_with(const View& view) {
   checkpoints_.suspects.forget();  // what the journal said of is an older view
   checkpoints_.known->forget_reports();
   checkpoints_.verdicts.goes_on();
-  wait_for_members(view, run_.membership->free_numbers());
+  wait_for_members(view, run_.membership->admission().free_numbers());
 }
 
 // A member whose connection broke, and that has reached this coordinator again. What was on its way may be
@@ -307,19 +308,19 @@ void Adoption::returned(const Adopt& message, const node_actor& actor) {
   if (!run_.membership->member(who))
     return views_.turn_away(who, "its connection to the coordinator broke", true);
   const bool up_to_date = message.begun && message.view.number == run_.view.number;
-  run_.membership->returned(message);
+  run_.membership->returns().reconnected(message);
   if (message.view.number != run_.view.number) run_.watch->missed_view(who);
   if (run_.phase == CoordinatorPhase::adopting) return;
   port_.send(who, Adopted{run_.term.number()});
-  const std::vector<NodeName> fed = run_.membership->fed_by(who, message.view.number);
+  const std::vector<NodeName> fed = run_.membership->transfers().newcomers_of(who, message.view.number);
   for (const NodeName& newcomer :
-       run_.membership->fed_by_others(who))  // it may have missed that it does not any more
+       run_.membership->transfers().no_longer_of(who))  // it may have missed that it does not any more
     port_.send(who, Donate{message.view.number, run_.membership->member_of(newcomer), false, true});
   // A newcomer connected to it. Both do, or the next connection of the one is paired with this of the other.
   // What it was asked for since then was lost: in a pause they are fed anew.
   for (const NodeName& newcomer : fed) {
     port_.send(who, Donate{message.view.number, run_.membership->member_of(newcomer), false, false});
-    if (!run_.membership->member(newcomer)) run_.membership->to_feed_again(newcomer);
+    if (!run_.membership->member(newcomer)) run_.membership->transfers().to_begin_again(newcomer);
   }
   if (run_.phase == CoordinatorPhase::closing) {
     port_.send(who, Close{run_.term.number(), message.view.number, run_.lost});
@@ -346,15 +347,16 @@ void Adoption::adopted_all() {
     const NodeRecord& record = run_.membership->at(who);
     if (run_.membership->alive(who))
       port_.raise(make_event(
-          "returned", {{kind(who), number(who.slot)}, {"pid", record.pid}, {"device", record.device}}));
+          "returned",
+          {{kind(who), number(who.slot)}, {"pid", record.process.pid}, {"device", record.process.device}}));
     port_.send(who, Adopted{run_.term.number()});
   }
   const bool any_leaves = std::ranges::any_of(run_.membership->nodes(), [this](const auto& node) {
     return node.second.leaving && run_.membership->member(node.first);
   });
-  if (run_.lost.empty() && run_.membership->all_begun(run_.view.number) && !run_.end.keeps_state() &&
-      !run_.view.last && !checkpoints_.suspects.compared_next() && !checkpoints_.suspects.any() &&
-      !any_leaves) {
+  if (run_.lost.empty() && all_have_begun(run_.membership->nodes(), run_.view.number) &&
+      !run_.end.keeps_state() && !run_.view.last && !checkpoints_.suspects.compared_next() &&
+      !checkpoints_.suspects.any() && !any_leaves) {
     views_.go_on();
   } else {
     views_.close_view();
@@ -365,10 +367,10 @@ void Adoption::adopted_all() {
 // Where no member is back they may still look for this coordinator; where one is, the others follow soon.
 // Counted in ticks: time in which this coordinator did not run is nobody's silence.
 bool Adoption::judge_returns() {
-  const auto missing = run_.membership->not_returned();
+  const auto missing = run_.membership->returns().missing();
   if (missing.empty() || run_.term.journal_is_behind()) return false;
   const auto& cluster = run_.setup.job.cluster;
-  auto wait = wait_for_returns(run_.membership->some_replica_returned(), cluster.detect.patience,
+  auto wait = wait_for_returns(run_.membership->returns().any_replica_is_back(), cluster.detect.patience,
                                cluster.orphan_after);
   if (canary("returns-have-little-time")) wait = std::chrono::seconds(5);
   if (!run_.timers.is_over(PhaseTimers::Wait::returns, wait)) return false;

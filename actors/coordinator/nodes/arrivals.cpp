@@ -47,10 +47,10 @@ void Arrivals::refuse_callers(const std::string& reason) {
 }
 
 void Arrivals::admit(const Join& message, const node_actor& actor) {
-  const FreeNumbers free = run_.membership->free_numbers();
-  const auto [who, refusal] = run_.membership->join(message);
+  const FreeNumbers free = run_.membership->admission().free_numbers();
+  const auto [who, refusal] = run_.membership->admission().join(message);
   if (!refusal.empty()) return refuse(actor, who, refusal);
-  if (free != run_.membership->free_numbers()) {
+  if (free != run_.membership->admission().free_numbers()) {
     try {
       journal_.note(run_.view);  // its number is never given again
     } catch (const Error& error) {
@@ -68,20 +68,20 @@ void Arrivals::admit(const Join& message, const node_actor& actor) {
   welcome.folder_mark = run_.setup.folder_mark;
   const auto& placed = run_.setup.placement.devices;
   const bool comes_by_itself = message.joins || who.loader || who.slot >= placed.size();
-  welcome.device = comes_by_itself ? run_.membership->device_for(message) : placed[who.slot];
+  welcome.device = comes_by_itself ? run_.membership->admission().device_for(message) : placed[who.slot];
   welcome.loader_thread = run_.setup.placement.loader_threads > 0 && run_.setup.job.cluster.loaders == 0;
   if (run_.setup.resume && !run_.begun)
     welcome.resume = run_.setup.resume->manifest;  // later ones get it from a member
-  run_.membership->placed(who, welcome.device);
+  run_.membership->admission().placed(who, welcome.device);
   port_.send(who, welcome);
   report_arrived(who);
 }
 
 void Arrivals::report_arrived(const NodeName& who) {
   std::vector<std::pair<std::string, EventValue>> fields{{kind(who), number(who.slot)},
-                                                         {"pid", run_.membership->at(who).pid}};
+                                                         {"pid", run_.membership->at(who).process.pid}};
   if (!run_.begun) {
-    const auto [here, places] = run_.membership->arrived(who.loader);
+    const auto [here, places] = run_.membership->admission().arrived(who.loader);
     fields.insert(fields.end(), {{"here", number(here)}, {"places", number(places)}});
   }
   port_.raise(make_event("arrived", fields));
@@ -90,7 +90,7 @@ void Arrivals::report_arrived(const NodeName& who) {
 // One that does not fit the others is refused before the start, as it is later. Its place is free, as if
 // nobody had come: which of two is right, only their users know.
 bool Arrivals::refuse_unlike() {
-  const auto unlike = run_.membership->unlike();
+  const auto unlike = run_.membership->fit().unlike();
   for (const auto& [who, why] : unlike) {
     run_.membership->lost(who);
     refuse(who, why);
@@ -107,7 +107,7 @@ void Arrivals::form() {
       run_.gathering.tries_to_begin_anew() || refuse_unlike())
     return;
   run_.gathering.none_is_free();
-  View view = run_.membership->first_view();
+  View view = run_.membership->views().first();
   view.number = run_.first_view;
   if (run_.setup.resume) view.records = run_.setup.resume->records;
   const Checkpointed& kept = checkpoints_.known->last();
@@ -136,7 +136,7 @@ void Arrivals::place_is_free(const NodeName& who) {
 void Arrivals::wait_no_longer() {
   if (run_.phase != CoordinatorPhase::forming) return;
   admit_callers();
-  if (run_.membership->full()) form();
+  if (run_.membership->admission().full()) form();
 }
 
 bool Arrivals::begin_with_those_here() {
@@ -147,14 +147,15 @@ bool Arrivals::begin_with_those_here() {
   // Nobody could take a place, or what is sent may go nowhere.
   if (run_.gathering.waits_for_unknown_members() || run_.membership->none_alive() || run_.silence.lasts())
     return false;
-  const auto patience = (run_.membership->any_prepares() ? 2 : 1) * run_.setup.job.cluster.start_patience;
+  const auto patience =
+      (run_.membership->admission().any_prepares() ? 2 : 1) * run_.setup.job.cluster.start_patience;
   if (!run_.gathering.patience_is_over(patience)) return false;
-  if (const std::string missing = run_.membership->missing_to_begin(); !missing.empty()) {
+  if (const std::string missing = run_.membership->views().missing_to_begin(); !missing.empty()) {
     if (run_.gathering.too_few())
       port_.raise(make_event("notice", {{"text", "the run begins as soon as there is " + missing}}));
     return false;
   }
-  run_.membership->drop_expected();
+  run_.membership->admission().drop_expected();
   form();
   if (run_.phase != CoordinatorPhase::forming && run_.view.replicas.size() < run_.setup.job.cluster.replicas)
     port_.raise(

@@ -14,8 +14,8 @@ void Departures::node_down(const caf::actor_addr& address) {
     if (run_.end.decided() || (run_.membership->at(who).leaving && !run_.membership->member(who))) {
       run_.membership->left(who);
       if (!run_.end.decided() || run_.report.completed())
-        port_.raise(
-            make_event("left", {{kind(who), number(who.slot)}, {"pid", run_.membership->at(who).pid}}));
+        port_.raise(make_event(
+            "left", {{kind(who), number(who.slot)}, {"pid", run_.membership->at(who).process.pid}}));
       if (run_.end.decided() && run_.membership->none_alive()) ending_.finish();
     } else if (run_.watch->in_touch(who, port_.elapsed())) {
       lost(who, "coordinator", "its connection is closed");
@@ -31,7 +31,7 @@ void Departures::lost(const NodeName& who, const std::string& noticed_by, const 
   const std::uint64_t step = run_.steps_done() + 1;
   const bool goes_on = run_.goes_on_without(who);
   const bool member = run_.membership->member(who);
-  const std::string shards = run_.membership->shards_of(who);
+  const std::string shards = run_.membership->views().shards_of(who);
   run_.membership->lost(who);
   if (!who.loader) run_.epochs.forget(who.slot);  // others may do its steps again, with other gradients
   port_.raise(make_event("lost", {{kind(who), number(who.slot)},
@@ -82,7 +82,7 @@ void Departures::on(const Leaving& message) {
   } else if (run_.phase == CoordinatorPhase::running || run_.phase == CoordinatorPhase::paused) {
     views_.close_view();
   } else if (run_.phase == CoordinatorPhase::noting && !run_.gathering.tries_to_begin_anew() &&
-             run_.membership->all_leave() && !canary("leavers-wait-for-journal")) {
+             all_leave(run_.membership->nodes()) && !canary("leavers-wait-for-journal")) {
     views_.next_view();  // the last one needs no journal
   }
 }
@@ -96,9 +96,9 @@ void Departures::on(const Failing& message) {
   if (message.peer_known) {
     const NodeName& who = newcomer(message.name) ? message.name : message.peer;
     const NodeName& other = who == message.name ? message.peer : message.name;
-    if (newcomer(who) && run_.membership->is_fed(who, message.view)) {
+    if (newcomer(who) && run_.membership->transfers().has_donor(who, message.view)) {
       // A donor that it had before is none any more.
-      return !other.loader && run_.membership->at(who).fed_by == other.slot
+      return !other.loader && run_.membership->at(who).source.donor == other.slot
                  ? views_.turn_away(who, message.reason, true)
                  : void();
     }
@@ -109,7 +109,7 @@ void Departures::on(const Failing& message) {
     // So does one of a newcomer that closes the view with its members.
     const bool of_members = run_.view.holds(message.name) && run_.view.holds(message.peer);
     if (of_members && message.view == run_.view.number && run_.membership->alive(message.peer) &&
-        run_.membership->view_of(message.peer) == run_.view.number)
+        run_.membership->at(message.peer).view.number == run_.view.number)
       run_.watch->complained(message, port_.elapsed());
     return;
   }
@@ -151,13 +151,13 @@ void Departures::on(const ChildEnded& message) {
   if (run_.end.decided()) return;
   NodeName who = message.name;
   for (const auto& [each, record] : run_.membership->nodes()) {
-    const bool same =
-        canary("pid-is-identity") ? record.pid == message.pid : record.launched == message.launched;
+    const bool same = canary("pid-is-identity") ? record.process.pid == message.pid
+                                                : record.process.launched == message.launched;
     if (same && message.launched != 0 && run_.membership->alive(each)) who = each;
   }
   const NodeRecord* record = run_.membership->find(who);
   if (!record || record->stage == NodeStage::lost || record->stage == NodeStage::left) return;
-  if (record->launched != message.launched && record->stage != NodeStage::expected &&
+  if (record->process.launched != message.launched && record->stage != NodeStage::expected &&
       !canary("pid-is-identity"))
     return;
   if (record->leaving && !run_.membership->member(who)) return node_down(connections_.address_of(who));

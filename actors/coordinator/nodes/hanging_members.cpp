@@ -15,12 +15,12 @@ namespace muster {
 std::string HangingMembers::owed_by_hanging(const NodeName& who) const {
   if (run_.phase != CoordinatorPhase::running) return {};
   if (who.loader) return "replicas wait for its micro-batches";
-  if (run_.membership->trained()) return "others are done";
+  if (all_is_trained(run_.membership->nodes())) return "others are done";
   if (run_.view.last && run_.view.replicas.size() > 1) return "the last checkpoint is owed";
   // While parts are dealt newcomers are given nothing.
   const auto stage =
       run_.took_effect || !run_.setup.job.train.in_parts() ? NodeStage::caught_up : NodeStage::prepared;
-  const std::size_t spares = run_.membership->newcomers(stage);
+  const std::size_t spares = run_.membership->transfers().newcomers(stage);
   const bool can_go = run_.view.replicas.size() + spares > std::max(run_.setup.job.cluster.min_replicas, 1u);
   return can_go ? "others wait for it" : "";
 }
@@ -38,7 +38,7 @@ bool HangingMembers::judge_hanging() {
   if (run_.end.keeps_state())
     patience =
         time_while_keeping(run_.setup.job, patience, 2);  // copying and hashing the state take their time
-  const auto hanging = run_.membership->hanging(patience);
+  const auto hanging = hanging_members(run_.membership->nodes(), patience, run_.setup.job.train.in_parts());
   const bool any_works = any_works_but(hanging);
   for (const NodeName& who : hanging) {
     if (ends_for_hanging(who, true)) return true;
@@ -65,7 +65,7 @@ bool HangingMembers::judge_stalled() {
       (run_.phase != CoordinatorPhase::running && run_.phase != CoordinatorPhase::paused))
     return false;
   const auto& cluster = run_.setup.job.cluster;
-  const auto stalled = run_.membership->stalled(cluster.straggler.stuck_after);
+  const auto stalled = stalled_replicas(run_.membership->nodes(), cluster.straggler.stuck_after);
   const bool any_works = any_works_but(stalled);
   const auto in_force = port_.now() - in_force_since_;
   const bool paused = run_.phase == CoordinatorPhase::paused;
@@ -74,7 +74,7 @@ bool HangingMembers::judge_stalled() {
   }
   const auto bound = cluster.straggler.stuck_after + cluster.give_up_after;
   if (paused || in_force < bound || canary("standing-has-no-end")) return false;
-  const auto for_long = run_.membership->stalled(bound);
+  const auto for_long = stalled_replicas(run_.membership->nodes(), bound);
   if (for_long.empty() || (!any_works && for_long.size() < stalled.size())) return false;
   if (!any_works) return fail_for_stalled(for_long), true;
   lose_hanging(for_long.front(), "coordinator", true,
@@ -100,7 +100,7 @@ bool HangingMembers::ends_for_hanging(const NodeName& who, bool stuck) {
       canary("hangs-move-on"))
     return false;
   const std::string why =
-      hangs_.ends_for(who, run_.membership->at(who).work, stuck, run_.setup.job.cluster.replicas);
+      hangs_.ends_for(who, run_.membership->at(who).last.work, stuck, run_.setup.job.cluster.replicas);
   if (why.empty()) return false;
   if (!ending_.keep_state("failed", why))
     ending_.fail(why);  // a call that only takes long returns within checkpoint.grace
@@ -113,7 +113,7 @@ void HangingMembers::lose_hanging(const NodeName& who, const std::string& notice
   if (who.loader) return views_.lost(who, noticed_by, reason);
   if (ends_for_hanging(who, stuck)) return;
   const NodeRecord& record = run_.membership->at(who);
-  const Work work = record.work;
+  const Work work = record.last.work;
   hangs_.note(who, work, stuck);
   views_.lost(who, noticed_by,
               stuck && work.may_hang() ? reason + "; it " + what_it_does(record, !run_.view.loaders.empty())
@@ -122,14 +122,15 @@ void HangingMembers::lose_hanging(const NodeName& who, const std::string& notice
 
 bool HangingMembers::starves_newcomers(const NodeName& who) {
   if (run_.phase != CoordinatorPhase::running && run_.phase != CoordinatorPhase::paused) return false;
-  return !run_.membership->starved_by(who).empty() && run_.membership->gives_nothing(who);
+  return !run_.membership->transfers().waiting_for(who).empty() &&
+         run_.membership->transfers().pass_over(who);
 }
 
 // In the next view; there is none in a pause, and the hanging one may hold what nobody else does.
 void HangingMembers::ask_another_donor(const NodeName& hanging) {
   if (run_.phase == CoordinatorPhase::running) return views_.close_view();
-  for (const NodeName& newcomer : run_.membership->starved_by(hanging))
-    run_.membership->to_feed_again(newcomer);
+  for (const NodeName& newcomer : run_.membership->transfers().waiting_for(hanging))
+    run_.membership->transfers().to_begin_again(newcomer);
   views_.feed_newcomers();
 }
 

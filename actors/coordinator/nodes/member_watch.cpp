@@ -46,7 +46,7 @@ void MemberWatch::on(const Heartbeat& message) {
 // The others see only that its compute thread is busy; its heartbeats say that this is a read, and for how
 // long.
 bool MemberWatch::reads_itself(const HeldUp& message) const {
-  const Work& work = run_.membership->at(message.late()).work;
+  const Work& work = run_.membership->at(message.late()).last.work;
   return run_.view.loaders.empty() && work.call.kind == ThreadCall::Kind::reads &&
          2 * std::chrono::duration<double, std::milli>(work.calling).count() > message.waited_ms;
 }
@@ -56,15 +56,15 @@ void MemberWatch::on(const HeldUp& said) {
   HeldUp message = said;
   if (message.cause == text_of(LateCause::compute) && reads_itself(message))
     message.cause = text_of(LateCause::data);
-  const ClusterWatch::Judgement judgement =
-      run_.watch->held_up(message, port_.elapsed(), run_.membership->newcomers(NodeStage::caught_up));
+  const ClusterWatch::Judgement judgement = run_.watch->held_up(
+      message, port_.elapsed(), run_.membership->transfers().newcomers(NodeStage::caught_up));
   if (!follow(judgement) && judgement.drops) views_.close_view();
 }
 
 void MemberWatch::pulse() {
   pulse_at_ = port_.now();
-  const Pulse pulse{run_.term.number(), checkpoints_.known->last().step, run_.membership->free_numbers(),
-                    whom_it_waits_for(run_)};
+  const Pulse pulse{run_.term.number(), checkpoints_.known->last().step,
+                    run_.membership->admission().free_numbers(), whom_it_waits_for(run_)};
   for (const NodeName& who : port_.known()) {
     if (run_.membership->alive(who)) port_.send(who, pulse);
   }
@@ -142,15 +142,16 @@ bool MemberWatch::judge_loaders() {
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool MemberWatch::judge_closing() {
   if (run_.phase != CoordinatorPhase::closing) return false;
-  const auto open = run_.membership->not_closed();
+  const auto open = not_closed(run_.membership->nodes());
   std::chrono::milliseconds patience = kClosingPatiences * run_.setup.job.cluster.detect.patience;
   if (run_.end.keeps_state() && others_wait(run_.view, *run_.membership, open))
     patience = time_while_keeping(run_.setup.job, patience, 4);
   if (!run_.timers.is_over(PhaseTimers::Wait::closing, patience)) return false;
   run_.timers.restart(PhaseTimers::Wait::closing);
   if (open.empty()) return false;
-  const NodeName who = run_.membership->holds_up(open, run_.setup.job.cluster.detect.patience);
-  const bool stands_still = run_.membership->stands_still(who, run_.setup.job.cluster.detect.patience);
+  const NodeName who = who_holds_up(run_.membership->nodes(), open, run_.setup.job.cluster.detect.patience);
+  const bool stands_still =
+      plane_stands_still(run_.membership->at(who), run_.setup.job.cluster.detect.patience);
   views_.lost(who, "coordinator",
               "view " + std::to_string(run_.view.number) + " is not closed within " +
                   std::to_string(std::chrono::milliseconds(patience).count()) + " ms, and " +
@@ -166,17 +167,17 @@ bool MemberWatch::judge_installing() {
   const auto& cluster = run_.setup.job.cluster;
   std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
   if (!run_.begun) patience = std::max(patience, cluster.start_patience);
-  const auto open = run_.membership->not_installed();
+  const auto open = not_installed(run_.membership->nodes());
   if (run_.end.keeps_state() && others_wait(run_.view, *run_.membership, open))
     patience = time_while_keeping(run_.setup.job, patience, 4);
   if (!run_.timers.is_over(PhaseTimers::Wait::installing, patience)) return false;
   run_.timers.restart(PhaseTimers::Wait::installing);
   if (open.empty()) return false;
-  const NodeName who = run_.membership->holds_up(open, run_.setup.job.cluster.detect.patience);
+  const NodeName who = who_holds_up(run_.membership->nodes(), open, run_.setup.job.cluster.detect.patience);
   views_.lost(who, "coordinator",
               "view " + std::to_string(run_.view.number) + " is not in force within " +
                   std::to_string(patience.count()) + " ms, and " +
-                  (run_.membership->stands_still(who, cluster.detect.patience)
+                  (plane_stands_still(run_.membership->at(who), cluster.detect.patience)
                        ? "the thread of its data plane stands still"
                        : "what members send to it, to greet it, does not arrive"));
   return true;

@@ -13,25 +13,25 @@ namespace muster {
 
 void Readiness::on(const Prepared& message) {
   if (run_.end.decided() || !run_.membership->alive(message.name)) return;
-  if (const std::string reason = run_.membership->prepared(message); !reason.empty()) {
+  if (const std::string reason = run_.membership->admission().prepared(message); !reason.empty()) {
     const bool before_the_start = !run_.begun && !run_.comes_later(message.name);
     if (before_the_start && (!run_.setup.by_hand || canary("misfit-ends-all"))) return ending_.fail(reason);
     if (!before_the_start) {
       run_.membership->lost(message.name);
       return arrivals_.refuse(message.name, reason);
     }
-    if (!run_.membership->full())
+    if (!run_.membership->admission().full())
       port_.raise(make_event("notice", {{"text", reason}}));  // who is right, others may show
-  } else if (const std::string odd = run_.membership->other_bits(message.name); !odd.empty())
+  } else if (const std::string odd = run_.membership->fit().other_bits(message.name); !odd.empty())
     port_.raise(make_event("notice", {{"text", odd + " (cluster.reproducible = \"loose\")"}}));
   ask_for_ports(message.name);
 }
 
 // Within a host nothing is dialled, and nothing waited for.
 void Readiness::ask_for_ports(const NodeName& who) {
-  const std::vector<NodeName> others = run_.membership->ready_elsewhere(who);
-  run_.membership->tried(who, others.empty() || canary("ports-untried"));
-  if (run_.membership->at(who).tried) return is_ready(who);
+  const std::vector<NodeName> others = run_.membership->nodes().ready_elsewhere(who);
+  run_.membership->admission().tried(who, others.empty() || canary("ports-untried"));
+  if (run_.membership->at(who).preparation.tried) return is_ready(who);
   Reach dials{who, {}};
   for (const NodeName& other : others) {
     dials.peers.push_back(run_.membership->member_of(other));
@@ -94,14 +94,14 @@ void Readiness::take_in_reached(std::chrono::milliseconds passed) {
   const auto heard = [this](const NodeName& who) { return run_.watch->in_touch(who, port_.elapsed()); };
   for (const NodeName& who : reach_.over(alive, heard, passed)) {
     if (!run_.membership->alive(who)) continue;  // one before it has changed that
-    run_.membership->tried(who, true);
+    run_.membership->admission().tried(who, true);
     is_ready(who);
   }
 }
 
 void Readiness::is_ready(const NodeName& who) {
   if (!run_.begun) {
-    if (run_.membership->full()) arrivals_.form();
+    if (run_.membership->admission().full()) arrivals_.form();
   } else if (run_.phase == CoordinatorPhase::paused) {
     views_
         .next_view();  // it may be a loader, or read its state from the disk with the others; else it is fed

@@ -38,7 +38,7 @@ Suspects suspects_in(const UnlikeBits& message, const RunFacts& run) {
   suspects.all_compared = run.view.doubts(message.step);
   for (std::size_t i = 0; i < std::min(message.slots.size(), message.groups.size()); ++i) {
     const std::uint32_t slot = message.slots[i];
-    const bool newcomer = run.membership->at({false, slot}).clean == kCleanUntilView;
+    const bool newcomer = run.membership->at({false, slot}).bits.clean == kCleanUntilView;
     suspects.opinions.push_back({slot, message.groups[i], {}, newcomer});
   }
   if (message.first) {
@@ -57,7 +57,7 @@ std::set<std::uint32_t> sources_of(std::uint32_t slot, const std::vector<std::ui
     const NodeRecord* record = membership.find({false, open.back()});
     open.pop_back();
     if (!record) continue;
-    for (const std::uint32_t giver : record->holds_of) {
+    for (const std::uint32_t giver : record->bits.holds_of) {
       if (sources.insert(giver).second && std::ranges::find(asked, giver) == asked.end())
         open.push_back(giver);
     }
@@ -71,12 +71,12 @@ std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgeme
   const std::uint64_t behind = last_done(message) + 1;
   std::uint64_t from = behind;
   for (const std::uint32_t slot : slots) {
-    const std::uint64_t clean = membership.at({false, slot}).clean;
+    const std::uint64_t clean = membership.at({false, slot}).bits.clean;
     if (bits_of(message) == Bits::gradient) from = std::min(from, first_unclean(clean, behind));
     if (bits_of(message) != Bits::weights || clean == kCleanUntilView) continue;
     const NodeRecord& record = membership.at({false, slot});
-    from = std::min(
-        from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements), record.alone_from));
+    from = std::min(from, first_wrong_weights(message.step, weight_blocks(record.prepared.elements),
+                                              record.bits.alone_from));
   }
   if (judgement.odd.empty() && suspects.in_doubt()) from = std::min(from, suspects.doubt_from());
   return from;
@@ -146,7 +146,7 @@ std::vector<Event> corrupt_events(const UnlikeBits& message, const Judgement& ju
         {"advice", what_follows(message, judgement, from, ends_with(judgement, run), *checkpoints.known)}};
     if (slot) {
       fields.emplace_back("replica", whole(*slot));
-      fields.emplace_back("device", run.membership->at({false, *slot}).device);
+      fields.emplace_back("device", run.membership->at({false, *slot}).process.device);
     }
     events.push_back(make_event("corrupt", std::move(fields)));
   };

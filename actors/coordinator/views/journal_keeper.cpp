@@ -16,7 +16,7 @@ void JournalKeeper::note(const View& view, bool ended) {
   try {
     if (run_.term.is_new()) refuse_equal();
     run_.setup.journal->write({run_.setup.job_hash, run_.term.number(), view.number == 0 ? beginning() : view,
-                               run_.membership->free_numbers(), ended, run_.report.completed(),
+                               run_.membership->admission().free_numbers(), ended, run_.report.completed(),
                                run_.report.steps, run_.report.samples, run_.report.weights_sha256,
                                run_.report.completed() ? run_.epochs.counted() : std::vector<EpochEnd>{},
                                run_.first_view, goes_back ? 0 : checkpoints_.suspects.from(),

@@ -39,13 +39,13 @@ void ViewChange::close_view() {
 void ViewChange::ask_to_close() {
   close_again_ = false;
   if (run_.end.decided() || run_.phase != CoordinatorPhase::closing) return;
-  for (const NodeName& who : run_.membership->not_closed())
-    port_.send(who, Close{run_.term.number(), run_.membership->at(who).in_view, run_.lost});
+  for (const NodeName& who : not_closed(run_.membership->nodes()))
+    port_.send(who, Close{run_.term.number(), run_.membership->at(who).view.number, run_.lost});
 }
 
 void ViewChange::on(const Closed& message) {
   if (run_.end.decided() || run_.phase != CoordinatorPhase::closing || run_.gathering.tries_to_begin_anew() ||
-      !run_.membership->alive(message.name) || message.view != run_.membership->view_of(message.name))
+      !run_.membership->alive(message.name) || message.view != run_.membership->at(message.name).view.number)
     return;
   run_.membership->closed(message);
   if (!message.name.loader) {
@@ -61,12 +61,12 @@ void ViewChange::on(const Closed& message) {
 }
 
 void ViewChange::next_view() {
-  if (!run_.end.keeps_state() && run_.membership->all_leave() &&
+  if (!run_.end.keeps_state() && all_leave(run_.membership->nodes()) &&
       ending_.begin_keeping("interrupted", kAllLeave))
     port_.raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
   if (run_.end.keeps_state()) return ending_.last_view();
-  const Membership::Next next = what_follows_view();
-  if (!next.view && !run_.membership->any_loader() && ends_without_loader()) return;
+  const NextView next = what_follows_view();
+  if (!next.view && !run_.membership->nodes().any_loader() && ends_without_loader()) return;
   for (const NodeName& who : next.unfit)
     views_.turn_away(who, "it misses more steps than the others keep for it", true);
   if (!next.view && !next.unfit.empty()) return next_view();  // all who are left may have been asked to leave
@@ -76,7 +76,7 @@ void ViewChange::next_view() {
   checkpoints_.known->look_anew();
 }
 
-void ViewChange::make_view(const Membership::Next& next) {
+void ViewChange::make_view(const NextView& next) {
   run_.lost.clear();
   View view = *next.view;
   if (next.lost || !checkpoints_.suspects.can_be_settled_in(view))
@@ -87,9 +87,10 @@ void ViewChange::make_view(const Membership::Next& next) {
                         ? checkpoints_.known->good_before(checkpoints_.suspects.from())
                         : std::nullopt;
   const bool is_void = checkpoints_.known->is_passed_over(view.source.checkpoint);
-  const ViewStart start = decide_start(view, run_.view,
-                                       {next.lost.has_value(), is_void, checkpoints_.known->last(),
-                                        checkpoints_.suspects.any(), good, run_.membership->took()});
+  const ViewStart start =
+      decide_start(view, run_.view,
+                   {next.lost.has_value(), is_void, checkpoints_.known->last(), checkpoints_.suspects.any(),
+                    good, latest_view_taken(run_.membership->nodes())});
   if (start == ViewStart::before_suspects) {
     suspect_checkpoints_.go_back_before_suspects(view, *good);
   } else if (const auto kept = checkpoints_.suspects.clear(); start == ViewStart::keeps_suspects) {
@@ -102,13 +103,13 @@ void ViewChange::make_view(const Membership::Next& next) {
 }
 
 // Where no round is left those who are there are enough, unless some have to be done again.
-Membership::Next ViewChange::what_follows_view() const {
-  if (run_.membership->trained() && !checkpoints_.suspects.any() && !checkpoints_.suspects.in_doubt() &&
-      !run_.is_going_back()) {
-    Membership::Next next = run_.membership->trained_view(run_.view);
+NextView ViewChange::what_follows_view() const {
+  if (all_is_trained(run_.membership->nodes()) && !checkpoints_.suspects.any() &&
+      !checkpoints_.suspects.in_doubt() && !run_.is_going_back()) {
+    NextView next = run_.membership->views().next_if_trained(run_.view);
     if (next.view && !next.lost) return next;
   }
-  return run_.membership->next_view(run_.view);
+  return run_.membership->views().next(run_.view);
 }
 
 // Whether the run ends because its last loader is lost.
@@ -125,13 +126,13 @@ bool ViewChange::ends_without_loader() {
 }
 
 void ViewChange::let_go_of_held_back() {
-  if (run_.membership->may_let_go() && run_.phase == CoordinatorPhase::running && !run_.end.decided())
+  if (may_let_go(run_.membership->nodes()) && run_.phase == CoordinatorPhase::running && !run_.end.decided())
     close_view();
 }
 
 // What is missing may come: the state is kept where it is, and newcomers are given it.
 void ViewChange::pause(const std::string& missing) {
-  if (!run_.membership->donor()) return end_without_members(missing);
+  if (!run_.membership->transfers().donor()) return end_without_members(missing);
   if (run_.phase == CoordinatorPhase::paused) return views_.feed_newcomers();
   run_.phase = CoordinatorPhase::paused;
   rollback_.stop_waiting();
@@ -147,7 +148,7 @@ void ViewChange::pause(const std::string& missing) {
 
 // Newcomers that were given the state keep it.
 void ViewChange::end_without_members(const std::string& missing) {
-  if (!run_.membership->last_view(run_.view).view) return ending_.fail(missing);
+  if (!run_.membership->views().last_of_run(run_.view).view) return ending_.fail(missing);
   const std::string reason =
       "no replica of the last view is left; newcomers hold its state, and are not enough: " + missing;
   ending_.begin_keeping("failed", reason) ? ending_.last_view() : ending_.fail(reason);
@@ -211,8 +212,8 @@ void ViewChange::announce_view() {
     if (record.announced || !run_.membership->member(who)) continue;
     run_.membership->announced(who);
     port_.raise(make_event("joined", {{kind(who), number(who.slot)},
-                                      {"pid", record.pid},
-                                      {"device", record.device},
+                                      {"pid", record.process.pid},
+                                      {"device", record.process.device},
                                       {"view", number(run_.view.number)}}));
   }
   port_.raise(make_event("view", {{"view", number(run_.view.number)},
@@ -235,8 +236,8 @@ void ViewChange::set_out() {
   const bool changes =
       std::any_of(run_.membership->nodes().begin(), run_.membership->nodes().end(), [&](const auto& node) {
         const auto& [who, record] = node;
-        const bool comes =
-            who.loader && record.stage == NodeStage::prepared && record.tried && !run_.view.holds(who);
+        const bool comes = who.loader && record.stage == NodeStage::prepared && record.preparation.tried &&
+                           !run_.view.holds(who);
         return comes || (record.leaving && !record.held_back && run_.membership->member(who));
       });
   if (run_.end.keeps_state() ? !run_.view.last : changes) close_view();
@@ -264,7 +265,7 @@ void ViewChange::takes_effect() {
   if (run_.view.replicas.size() > 1) run_.membership->weights_compared();
   if (run_.end.decided() || std::exchange(run_.took_effect, true)) return;
   rollback_.all_have_read();
-  if (run_.membership->any_caught_up()) close_view();
+  if (run_.membership->transfers().any_caught_up()) close_view();
 }
 
 }  // namespace muster

@@ -59,8 +59,8 @@ class ViewChange {
   void let_go_of_held_back();
 
  private:
-  void make_view(const Membership::Next& next);
-  Membership::Next what_follows_view() const;
+  void make_view(const NextView& next);
+  NextView what_follows_view() const;
   bool ends_without_loader();
   void pause(const std::string& missing);
   void end_without_members(const std::string& missing);

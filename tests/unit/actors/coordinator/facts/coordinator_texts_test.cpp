@@ -32,7 +32,7 @@ TEST(CoordinatorTexts, NameBothEndsOfAPortThatIsClosedAndTheRangeForFirewalls) {
   for (const NodeName& name : {kReplica0, kReplica1}) {
     Join join = join_of(name);
     join.host = "host" + std::to_string(name.slot);
-    EXPECT_EQ(membership.join(join).refusal, "");
+    EXPECT_EQ(membership.admission().join(join).refusal, "");
   }
   const NotReached closed{kReplica1, "10.0.0.2:4000", "connection refused"};
   const std::string free = why_not_reached(membership, "", kReplica0, closed);

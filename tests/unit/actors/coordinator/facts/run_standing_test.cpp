@@ -15,7 +15,8 @@ struct FormingJob {
   explicit FormingJob(std::uint32_t here) {
     run.setup.job = job_of(2, 0);
     run.membership = std::make_unique<Membership>(run.setup.job);
-    for (std::uint32_t slot = 0; slot < here; ++slot) run.membership->join(join_of({false, slot}));
+    for (std::uint32_t slot = 0; slot < here; ++slot)
+      run.membership->admission().join(join_of({false, slot}));
   }
   RunFacts run;
 };

@@ -43,28 +43,37 @@ inline Membership joined_membership(std::uint32_t replicas, std::uint32_t loader
   Job job = job_of(replicas, loaders);
   job.cluster.min_replicas = least;
   Membership membership(job);
-  for (std::uint32_t i = 0; i < replicas; ++i) EXPECT_EQ(membership.join(join_of({false, i})).refusal, "");
-  for (std::uint32_t i = 0; i < loaders; ++i) EXPECT_EQ(membership.join(join_of({true, i})).refusal, "");
+  for (std::uint32_t i = 0; i < replicas; ++i)
+    EXPECT_EQ(membership.admission().join(join_of({false, i})).refusal, "");
+  for (std::uint32_t i = 0; i < loaders; ++i)
+    EXPECT_EQ(membership.admission().join(join_of({true, i})).refusal, "");
   return membership;
 }
 
 inline Membership membership_in_view(std::uint32_t replicas, std::uint32_t loaders, View& view,
                                      std::uint32_t least = 1) {
   Membership membership = joined_membership(replicas, loaders, least);
-  for (const auto& [name, record] : std::map(membership.nodes())) membership.prepared(prepared_of(name));
-  view = membership.first_view();
+  for (const auto& [name, record] : std::map(membership.nodes().all()))
+    membership.admission().prepared(prepared_of(name));
+  view = membership.views().first();
   membership.entered(view);
-  for (const auto& [name, record] : std::map(membership.nodes())) membership.installed(name);
+  for (const auto& [name, record] : std::map(membership.nodes().all())) membership.installed(name);
   return membership;
 }
 
 inline NodeName newcomer(Membership& membership, bool loader = false) {
   Join join = join_of({loader, 77});
   join.joins = true;
-  const auto admission = membership.join(join);
+  const auto admission = membership.admission().join(join);
   EXPECT_EQ(admission.refusal, "");
-  EXPECT_EQ(membership.prepared(prepared_of(admission.name)), "");
+  EXPECT_EQ(membership.admission().prepared(prepared_of(admission.name)), "");
   return admission.name;
+}
+
+/// All members close the view, and hold so many records.
+inline void close_all(Membership& membership, const View& view, std::uint64_t records) {
+  for (const NodeName& name : membership.begin_close())
+    membership.closed({name, view.number, name.loader ? 0 : records, records});
 }
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // Who is wrong where replicas hold other bits, and what follows.
 #include <gtest/gtest.h>
 
-#include "actors/coordinator/coordinator.hpp"
+#include "actors/coordinator/states/next_view.hpp"
 #include "actors/rules/steps/corruption.hpp"
 
 namespace muster {

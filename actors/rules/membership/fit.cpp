@@ -1,7 +1,8 @@
-// Who fits the others: what each reads, computes and begins with is compared at every door.
-#include <algorithm>
+#include "actors/rules/membership/fit.hpp"
 
-#include "actors/rules/membership/membership.hpp"
+#include <algorithm>
+#include <utility>
+
 #include "actors/rules/steps/other_bits.hpp"
 
 namespace muster {
@@ -15,15 +16,9 @@ std::string short_hash(const std::string& hash) {
 
 }  // namespace
 
-std::string Membership::name_at_host(const NodeName& who) const {
-  const NodeRecord& record = at(who);
-  if (record.host.empty()) return who.text();
-  return who.text() + " on " + record.host + (record.address.empty() ? "" : " (" + record.address + ")");
-}
-
-std::string Membership::differs(const NodeName& who, const NodeName& from) const {
-  const Prepared &one = at(who).prepared, &other = at(from).prepared;
-  const std::string it = name_at_host(who), others = name_at_host(from);
+std::string Fit::differs(const NodeName& who, const NodeName& from) const {
+  const Prepared &one = nodes_.at(who).prepared, &other = nodes_.at(from).prepared;
+  const std::string it = nodes_.name_at_host(who), others = nodes_.name_at_host(from);
   if (one.loads && other.loads && one.facts != other.facts) {
     return it + " reads other data than " + others + " (fingerprints " + short_hash(one.facts.fingerprint) +
            " and " + short_hash(other.facts.fingerprint) + ")";
@@ -43,57 +38,41 @@ std::string Membership::differs(const NodeName& who, const NodeName& from) const
 }
 
 // Alike in the gradient that all compute with the model's own first weights: it is the file.
-std::string Membership::why_other_weights(const Prepared& one, const Prepared& other) const {
+std::string Fit::why_other_weights(const Prepared& one, const Prepared& other) const {
   const bool alike = !one.probe_sha256.empty() && one.probe_sha256 == other.probe_sha256;
   if (alike && !start_from_.empty())
     return ": the file of checkpoint.start_from (" + start_from_ + ") is not the same on both hosts";
   return "; " + why_other_bits(one, other);
 }
 
-std::string Membership::differs_in_probe(const NodeName& who, const NodeName& from) const {
-  const Prepared &one = at(who).prepared, &other = at(from).prepared;
+std::string Fit::differs_in_probe(const NodeName& who, const NodeName& from) const {
+  const Prepared &one = nodes_.at(who).prepared, &other = nodes_.at(from).prepared;
   const bool known = !one.probe_sha256.empty() && !other.probe_sha256.empty();
   if (!known || one.probe_sha256 == other.probe_sha256) return {};
-  return name_at_host(who) + " computes other bits than " + name_at_host(from) + " for the probe gradient; " +
-         why_other_bits(one, other);
+  return nodes_.name_at_host(who) + " computes other bits than " + nodes_.name_at_host(from) +
+         " for the probe gradient; " + why_other_bits(one, other);
 }
 
-std::vector<NodeName> Membership::ready_but(const NodeName& who) const {
-  std::vector<NodeName> names;
-  for (const auto& [name, other] : nodes_) {
-    if (other.stage >= NodeStage::prepared && !gone(other) && name != who) names.push_back(name);
-  }
-  return names;
-}
-
-std::vector<NodeName> Membership::ready_elsewhere(const NodeName& who) const {
-  std::vector<NodeName> names = ready_but(who);
-  std::erase_if(names, [&](const NodeName& other) {
-    return at(other).prepared.host == at(who).prepared.host || (who.loader && other.loader);
-  });
-  return names;
-}
-
-std::string Membership::misfit(const NodeName& who) const {
-  for (const NodeName& other : ready_but(who)) {
+std::string Fit::misfit(const NodeName& who) const {
+  for (const NodeName& other : nodes_.ready_besides(who)) {
     if (std::string why = differs(who, other); !why.empty()) return why;
   }
   return {};
 }
 
-std::string Membership::other_bits(const NodeName& who) const {
-  for (const NodeName& other : ready_but(who)) {
+std::string Fit::other_bits(const NodeName& who) const {
+  for (const NodeName& other : nodes_.ready_besides(who)) {
     if (std::string why = differs_in_probe(who, other); !why.empty()) return why;
   }
   return {};
 }
 
 // Those that fit most others stay; of as many, those of the lower numbers.
-std::vector<Membership::Unlike> Membership::unlike() const {
+std::vector<Fit::Unlike> Fit::unlike() const {
   std::vector<std::pair<std::size_t, NodeName>> by_misfits;
   for (const auto& [name, record] : nodes_) {
-    if (record.stage < NodeStage::prepared || gone(record)) continue;
-    const auto others = ready_but(name);
+    if (!is_ready(record)) continue;
+    const auto others = nodes_.ready_besides(name);
     const auto misfits = std::ranges::count_if(
         others, [&, &who = name](const NodeName& other) { return !differs(who, other).empty(); });
     by_misfits.emplace_back(static_cast<std::size_t>(misfits), name);

@@ -1,4 +1,4 @@
-#include "actors/node/awake_clock.hpp"
+#include "actors/node/states/awake_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@ namespace {
 struct PartsRun {
   PartsRun() : membership(job()) {
     for (std::uint32_t slot = 0; slot < 3; ++slot) come(false);
-    view = membership.first_view();
+    view = membership.views().first();
     membership.entered(view);
   }
 
@@ -27,11 +27,11 @@ struct PartsRun {
     Join join;
     join.protocol = kProtocolVersion;
     join.joins = true;
-    const NodeName name = membership.join(join).name;
+    const NodeName name = membership.admission().join(join).name;
     Prepared prepared;
     prepared.name = name;
-    EXPECT_EQ(membership.prepared(prepared), "");
-    if (later) membership.caught_up({name, view.number, 14});
+    EXPECT_EQ(membership.admission().prepared(prepared), "");
+    if (later) membership.transfers().caught_up({name, view.number, 14});
     return name;
   }
 
@@ -45,7 +45,7 @@ struct PartsRun {
     membership.begin_close();
     for (std::uint32_t slot = 0; slot < 3; ++slot) close(slot, 14, 1);
     close(newcomer.slot, 14, 0);
-    view = *membership.next_view(view).view;
+    view = *membership.views().next(view).view;
     EXPECT_TRUE(view.holds(newcomer));
     EXPECT_EQ(view.source.view, 1u) << "the parts are still where they were";
     membership.entered(view);
@@ -57,20 +57,20 @@ struct PartsRun {
 };
 
 // They were given no part: all go back to the last checkpoint.
-TEST(MembershipParts, NewcomersGoOnFromTheLastCheckpointWhereNoMemberIsLeft) {
+TEST(ViewMakerParts, NewcomersGoOnFromTheLastCheckpointWhereNoMemberIsLeft) {
   PartsRun run;
   const NodeName newcomer = run.come(true);
   run.membership.begin_close();
   for (std::uint32_t slot = 0; slot < 3; ++slot) run.membership.lost({false, slot});
   run.close(newcomer.slot, 14, 0);
-  const auto next = run.membership.next_view(run.view);
+  const auto next = run.membership.views().next(run.view);
   ASSERT_TRUE(next.view) << next.missing;
   EXPECT_TRUE(next.lost);
   EXPECT_TRUE(next.view->holds(newcomer));
 }
 
 // The donor had made one step more than the others and told its newcomer of it; then it was lost.
-TEST(MembershipParts, AViewBeginsWhereTheHoldersOfPartsAre) {
+TEST(ViewMakerParts, AViewBeginsWhereTheHoldersOfPartsAre) {
   PartsRun run;
   const NodeName newcomer = run.enter_view_2();
   run.membership.lost({false, 2});
@@ -78,7 +78,7 @@ TEST(MembershipParts, AViewBeginsWhereTheHoldersOfPartsAre) {
   run.close(0, 14, 1);
   run.close(1, 14, 1);
   run.membership.closed({newcomer, run.view.number, 15, 16, 0});
-  const auto next = run.membership.next_view(run.view);
+  const auto next = run.membership.views().next(run.view);
   ASSERT_TRUE(next.view);
   EXPECT_FALSE(next.lost);
   EXPECT_EQ(next.view->records, 14u);
@@ -86,13 +86,13 @@ TEST(MembershipParts, AViewBeginsWhereTheHoldersOfPartsAre) {
   EXPECT_FALSE(next.view->holds(newcomer)) << "it is ahead, and begins again with a state from a member";
 }
 
-TEST(MembershipParts, WithAllHoldersLostTheNewcomersGoBackToTheCheckpoint) {
+TEST(ViewMakerParts, WithAllHoldersLostTheNewcomersGoBackToTheCheckpoint) {
   PartsRun run;
   const NodeName newcomer = run.enter_view_2();
   for (std::uint32_t slot = 0; slot < 3; ++slot) run.membership.lost({false, slot});
   run.membership.begin_close();
   run.membership.closed({newcomer, run.view.number, 14, 15, 0});
-  const auto next = run.membership.next_view(run.view);
+  const auto next = run.membership.views().next(run.view);
   ASSERT_TRUE(next.view);
   EXPECT_TRUE(next.lost);
   EXPECT_TRUE(next.view->holds(newcomer));

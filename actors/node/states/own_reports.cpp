@@ -1,0 +1,32 @@
+#include "actors/node/states/own_reports.hpp"
+
+#include <algorithm>
+
+namespace muster {
+
+void OwnReports::entered(const View& view) {
+  broken_.clear();
+  if (view.last) failure_.reset();  // it may still write what it holds, or fail at that
+  unlike_.reset();
+  went_back_.reset();
+  clean_.clear();
+  for (const Member& member : view.replicas) clean_.push_back(member.clean);
+}
+
+bool OwnReports::failed(const Failing& failure) {
+  if (failure_) return false;
+  failure_ = failure;
+  return true;
+}
+
+void OwnReports::connected(const NodeName& peer) {
+  std::erase_if(broken_, [&](const Failing& each) { return each.peer == peer; });
+}
+
+std::vector<Failing> OwnReports::complaints(Time now, std::chrono::milliseconds patience) {
+  if (broken_.empty() || now - complained_at_ < patience) return {};
+  complained_at_ = now;
+  return broken_;
+}
+
+}  // namespace muster
