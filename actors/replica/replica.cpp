@@ -14,9 +14,10 @@ namespace muster {
 
 namespace {
 
-class ActorPort final : public ReplicaPort {
+class ReplicaActorPort final : public ReplicaPort {
  public:
-  ActorPort(replica_actor::pointer self, const ReplicaContext& context) : self_(self), context_(context) {}
+  ReplicaActorPort(replica_actor::pointer self, const ReplicaContext& context)
+      : self_(self), context_(context) {}
 
   std::chrono::nanoseconds now() const override { return self_->clock().now().time_since_epoch(); }
 
@@ -63,7 +64,7 @@ MeanIs mean_of(const RoundRecord& record, const TrainerState& trainer, const Vie
 void ReplicaState::start(Self self, ReplicaSetup setup) {
   self_ = self;
   context_.setup = std::move(setup);
-  context_.port = std::make_unique<ActorPort>(self_, context_);
+  context_.port = std::make_unique<ReplicaActorPort>(self_, context_);
   books_.start(context_.job(), context_.setup.facts, context_.setup.slot);
   context_.position = &books_.position();
   if (const auto from = std::move(context_.setup.from)) {
@@ -352,10 +353,10 @@ void ReplicaState::on(const ReadAgain& message) {
 
 // One that cannot waits for what the coordinator makes of it.
 void ReplicaState::gone_back(const Restored& message) {
-  const Rollback::Outcome outcome = rollback_.on(message);
+  const StateRollback::Outcome outcome = rollback_.on(message);
   const bool halted = context_.phase.is_halted();
-  if (outcome == Rollback::Outcome::pending) return;
-  if (outcome == Rollback::Outcome::failed) return halted ? answer_halt() : void();
+  if (outcome == StateRollback::Outcome::pending) return;
+  if (outcome == StateRollback::Outcome::failed) return halted ? answer_halt() : void();
   const ReplicaPlace& place = *message.place;
   stand_at(place);
   checkpoints_.go_back(place.records);

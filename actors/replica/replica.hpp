@@ -95,7 +95,7 @@ class ReplicaState {
   StepTimes times_;
   LastRecord last_;
 
-  Rollback rollback_{context_};
+  StateRollback rollback_{context_};
   PartExchange parts_{context_};
   StateReceiver receiver_{context_};
   StateDonor donor_{context_, last_, parts_.deal(), rollback_.replacement()};

@@ -402,6 +402,16 @@ TEST(House, TestsWaitForConditionsAndNotForTime) {
   }
 }
 
+// muster-sim-canary has objects of its own of the .cpp files with canaries: in a header one would be switched
+// on in some objects, and not in others.
+TEST(House, CanariesAreInNoHeader) {
+  for (const auto& file : files_below({"base", "config", "transport", "gpu", "actors", "cli"}, is_header)) {
+    if (file.filename() == "canary.hpp") continue;
+    for (const std::string& line : lines_of(file))
+      EXPECT_EQ(line.find("canary(\""), std::string::npos) << shown(file) << ": " << line;
+  }
+}
+
 // GoogleTest's own names inside `testing`. Tests have a `muster::testing` of their own, so that a bare
 // `testing::` names one or the other by what the file happens to include.
 bool has_bare_name_of_gtest(const std::string& line) {

@@ -5,7 +5,7 @@
 #include "actors/events/event.hpp"
 #include "actors/rules/membership/given_up.hpp"
 #include "actors/rules/membership/standing_still.hpp"
-#include "actors/rules/watch/keeping_time.hpp"
+#include "actors/rules/nodes/keeping_time.hpp"
 #include "base/canary.hpp"
 
 namespace muster {

@@ -7,7 +7,7 @@
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
 #include "actors/rules/membership/given_up.hpp"
-#include "actors/rules/watch/keeping_time.hpp"
+#include "actors/rules/nodes/keeping_time.hpp"
 #include "actors/rules/watch/straggling.hpp"
 #include "base/canary.hpp"
 

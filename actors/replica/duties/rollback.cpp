@@ -17,7 +17,7 @@ std::string why_not_from(RoundSchedule schedule, const ReplicaPlace& place) {
 
 }  // namespace
 
-void Rollback::begin(const DiskTries& tries) {
+void StateRollback::begin(const DiskTries& tries) {
   const PartSource& source = context_.view().source;
   const std::shared_ptr<Checkpointer>& checkpoints = context_.setup.checkpoints;
   const bool is_here = source.checkpoint.empty() || (from_ && from_->place.records == source.records);
@@ -51,7 +51,7 @@ void Rollback::begin(const DiskTries& tries) {
   checkpoints->read(source.checkpoint, tries.last, done);
 }
 
-Rollback::Outcome Rollback::on(const Restored& message) {
+StateRollback::Outcome StateRollback::on(const Restored& message) {
   replacement_.end();
   if (tries_again(message)) return Outcome::pending;
   if (!message.error.empty() && canary("cannot-go-back-is-lost")) {
@@ -65,7 +65,7 @@ Rollback::Outcome Rollback::on(const Restored& message) {
 }
 
 // A folder that cannot be reached for a while is no reason to go back further, or to lose this replica.
-bool Rollback::tries_again(const Restored& message) const {
+bool StateRollback::tries_again(const Restored& message) const {
   if (message.unread != Unread::refused || context_.phase.is_halted() || canary("reads-once")) return false;
   DiskTries tries = message.tries;
   const std::chrono::nanoseconds now = context_.now();

@@ -9,9 +9,9 @@
 
 namespace muster {
 
-class Rollback {
+class StateRollback {
  public:
-  explicit Rollback(const ReplicaContext& context) : context_(context) {}
+  explicit StateRollback(const ReplicaContext& context) : context_(context) {}
 
   const StateReplacement& replacement() const { return replacement_; }
 

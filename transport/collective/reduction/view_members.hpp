@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/canary.hpp"
 #include "transport/collective/sums/reduction_shape.hpp"
 #include "transport/transport.hpp"
 
@@ -40,19 +39,7 @@ class ViewMembers {
   /// A frame that has come, with its sender as a place in the list, while this round is the open or the next
   /// one. Nothing if it is of another view, of a dead incarnation or of a round that cannot be: it changes
   /// nothing.
-  std::optional<Frame> received(const Frame& frame, std::uint64_t round) const {
-    const auto place = place_of(frame.from);
-    if (!place || *place == shape_.self) return std::nullopt;
-    const bool belongs = (frame.view == shape_.view || canary("old-view")) &&
-                         frame.incarnation == shape_.members[*place].incarnation &&
-                         (frame.round == round || frame.round == round + 1);
-    if (!belongs) return std::nullopt;
-    // Copied before it is changed: a copy after a narrow write waits until all writes before it have left
-    // this core.
-    std::optional<Frame> of_member(frame);
-    of_member->from = *place;
-    return of_member;
-  }
+  std::optional<Frame> received(const Frame& frame, std::uint64_t round) const;
 
  private:
   const ReductionShape& shape_;

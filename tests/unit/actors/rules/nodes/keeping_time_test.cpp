@@ -1,4 +1,4 @@
-#include "actors/rules/watch/keeping_time.hpp"
+#include "actors/rules/nodes/keeping_time.hpp"
 
 #include <gtest/gtest.h>
 
