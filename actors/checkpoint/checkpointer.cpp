@@ -14,6 +14,7 @@ namespace {
 void save(CheckpointStore& store, const std::shared_ptr<const Snapshot>& snapshot, Keep keep,
           Written& written) {
   written.step = snapshot->place.steps;
+  written.samples = snapshot->place.samples;
   written.records = snapshot->place.records;
   written.disk = false;
   try {

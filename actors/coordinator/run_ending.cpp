@@ -105,7 +105,10 @@ void RunEnding::on(const Raised& message) {
 void RunEnding::state_kept(const Checkpointed& message) {
   run_.report.checkpoint = message.path;
   run_.report.kept = {message.step, message.folder};
-  run_.report.steps = std::max(run_.report.steps, message.step);  // its last report may not have come
+  if (message.step > run_.report.steps) {  // the report of its last step may not have come
+    run_.report.steps = message.step;
+    run_.report.samples = std::max(run_.report.samples, message.samples);
+  }
   run_.report.weights_sha256 = message.weights_sha256;
   if (run_.end.outcome() == "failed" && !message.path.empty())
     run_.end.add_reason("; the state is kept in " + message.path);

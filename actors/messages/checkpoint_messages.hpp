@@ -46,6 +46,7 @@ struct Written {
   std::string manifest;       ///< its name
   std::uint64_t records = 0;
   std::uint64_t step = 0;
+  std::uint64_t samples = 0;  ///< of the job, with this step
   std::uint64_t bytes = 0;
   std::string state_sha256;
   std::string folder;        ///< where it is, if not in checkpoint.folder
@@ -80,9 +81,10 @@ struct Checkpointed {
   std::string folder = {};          ///< where it is, if not in checkpoint.folder
   std::uint32_t view = 0;           ///< in which it was taken
   std::string weights_sha256 = {};  ///< empty: not known
+  std::uint64_t samples = 0;        ///< of the job, with this step; 0: not known
 
   static auto fields(Checkpointed& x) {
-    return std::tie(x.manifest, x.records, x.step, x.path, x.folder, x.view, x.weights_sha256);
+    return std::tie(x.manifest, x.records, x.step, x.path, x.folder, x.view, x.weights_sha256, x.samples);
   }
 };
 MUSTER_MESSAGE(Checkpointed)

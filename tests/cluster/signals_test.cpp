@@ -91,6 +91,8 @@ void expect_goes_on(int number, int code, const Arguments& more = {}) {
   EXPECT_EQ(report["traffic"].size(), report["phases"].size());
   EXPECT_GT(report["train_seconds"], 0);
   EXPECT_GT(report["samples_per_second"], 0);
+  const auto steps = report["steps"].get<std::uint64_t>();  // 15 full ones an epoch, and one of the rest
+  EXPECT_EQ(report["samples"], steps / 16 * 1237 + steps % 16 * 5 * 16) << steps;
 
   const Folder folder;
   const std::string job = folder.write("job.toml", linear_job());

@@ -219,8 +219,8 @@ void Checkpoints::report(const Written& message) {
                                            {"step", step},
                                            {"bytes", static_cast<std::int64_t>(message.bytes)},
                                            {"seconds", duty_.seconds_since_snapshot(context_.now())}}));
-  const Checkpointed told{message.manifest, message.records, message.step,        message.path,
-                          message.folder,   message.view,    message.state_sha256};
+  const Checkpointed told{message.manifest, message.records, message.step,         message.path,
+                          message.folder,   message.view,    message.state_sha256, message.samples};
   duty_.told(told);
   context_.port->to_node(told);
 }
