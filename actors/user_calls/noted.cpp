@@ -1,5 +1,6 @@
 #include "actors/user_calls/noted.hpp"
 
+#include <new>
 #include <utility>
 
 #include "muster/error.hpp"
@@ -22,8 +23,12 @@ class NotedCall {
     const CallNote::Scope scope(note_.get(), code_, what_, one, two);
     try {
       return call();
-    } catch (const std::exception&) {
-      throw;
+    } catch (const JobError&) {
+      throw;  // it names the key
+    } catch (const std::bad_alloc&) {
+      throw Error(what_.text(one, two) + " is out of memory (std::bad_alloc)");
+    } catch (const std::exception& error) {
+      throw Error(what_.text(one, two) + ": " + error.what());
     } catch (...) {
       throw Error(what_.text(one, two) + " throws something that is no std::exception");
     }
@@ -166,6 +171,18 @@ class NotedGenerators final : public NotedSource<GeneratorSource> {
                   next_ = call("next(), shard " + kOne + " in epoch " + kTwo + ",");
 };
 
+// What the user's factory throws is about what the job names by this key.
+template <class Make>
+auto made(const NotedCall& call, const std::string& key, const Make& make) {
+  try {
+    return call.run(make);
+  } catch (const JobError&) {
+    throw;
+  } catch (const Error& error) {
+    throw JobError(key, error.what());
+  }
+}
+
 std::unique_ptr<Source> noted_source(std::unique_ptr<Source> source, const std::string& name,
                                      const std::shared_ptr<CallNote>& note) {
   if (!source) return nullptr;
@@ -184,14 +201,14 @@ std::unique_ptr<Source> noted_source(std::unique_ptr<Source> source, const std::
 std::unique_ptr<Model> noted_model(const std::string& name,
                                    const std::function<std::unique_ptr<Model>()>& make,
                                    std::shared_ptr<CallNote> note) {
-  auto model = NotedCall(note, UserCode::model, "making model '" + name + "'").run(make);
+  auto model = made(NotedCall(note, UserCode::model, "making model '" + name + "'"), "model.name", make);
   if (!model) throw JobError("model.name", "the factory of model '" + name + "' gives no model");
   return std::make_unique<NotedModel>(std::move(model), name, note);
 }
 
 Dataset noted_dataset(const std::string& name, const std::function<Dataset()>& make,
                       std::shared_ptr<CallNote> note) {
-  Dataset data = NotedCall(note, UserCode::source, "making source '" + name + "'").run(make);
+  Dataset data = made(NotedCall(note, UserCode::source, "making source '" + name + "'"), "data.source", make);
   return {noted_source(std::move(data.train), name, note), noted_source(std::move(data.test), name, note)};
 }
 

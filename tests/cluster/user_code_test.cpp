@@ -98,6 +98,13 @@ TEST(UserCode, ExceptionsOfAnyTypeAreNamed) {
       {"gradient() of model 'regression' (step 1, shard 0) throws something that is no std::exception"});
   expect_said({"data.flaw=read-throw-number"},
               {"read(0) of source 'sums' throws something that is no std::exception"});
+  expect_said({"data.flaw=make-throw"}, {"job.toml:4:10: data.source: making source 'sums': stof"});
+}
+
+TEST(UserCode, AReadThatFailsLaterIsNamedWithItsSample) {
+  const Outcome outcome = run_broken({"data.flaw=read-throw"}, "run", {"--quiet", "--unchecked"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {"read(100) of source 'sums': stof"});
 }
 
 TEST(UserCode, ExceptionsOfAnyTypeAreNamedWhereReplicasAreThreads) {

@@ -189,6 +189,7 @@ class Sums : public IndexedSource {
   Sums(std::string flaw, std::uint64_t samples) : flaw_(std::move(flaw)), samples_(samples) {
     fields_ = {{DType::float32, {has("column-missing") ? 3 : 2}}, {DType::float32, {}}};
     if (has("no-fields")) fields_.clear();
+    if (has("make-throw")) std::stof("a header line");
     if (has("shape")) fields_[0].shape = {-2};
   }
 
@@ -203,6 +204,7 @@ class Sums : public IndexedSource {
     if (index >= samples_) throw std::out_of_range("vector::at: " + std::to_string(index));
     if (has("read-crash")) crash();
     if (has("read-throw-number")) throw 42;
+    if (has("read-throw") && index == samples_ / 2) std::stof("no number");
     while (has("read-hang")) std::this_thread::yield();
     while (has("read-hang-later") && index == samples_ / 2) std::this_thread::yield();
     if (has("read-waits")) wait_for_file(std::getenv("MUSTER_BROKEN_FILE"));

@@ -85,22 +85,41 @@ TEST(CallNote, OutlivesTheProcessThatWroteIt) {
   EXPECT_EQ(text_of(note->current()), "gradient() (step 12, shard 3)");
 }
 
-TEST(CallNote, OfARegistryNamesCallsAndOtherExceptions) {
+TEST(CallNote, OfARegistryNamesTheCallThatThrows) {
   const auto note = CallNote::create();
+  for (const auto& [flaw, said] :
+       {std::pair("read-throw-number", " throws something that is no std::exception"),
+        std::pair("read-throw", ": stof")}) {
+    Registry registry;
+    registry.add_source("sums", {}, [flaw = flaw](const Options&) {
+      return Dataset{std::make_unique<broken::Sums>(flaw, 10), nullptr};
+    });
+    WatchedRegistry::note_calls(registry, note);
+    const Dataset data = registry.make_source("sums", {});
+    ASSERT_NE(data.train->indexed(), nullptr);
+    try {
+      data.train->indexed()->read(5, {});
+      FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), std::string("read(5) of source 'sums'") + said);
+    }
+    EXPECT_TRUE(note->current().empty());
+  }
+}
+
+TEST(CallNote, AFactoryThatThrowsIsAboutItsKey) {
   Registry registry;
   registry.add_source("sums", {}, [](const Options&) {
-    return Dataset{std::make_unique<broken::Sums>("read-throw-number", 10), nullptr};
+    return Dataset{std::make_unique<broken::Sums>("make-throw", 10), nullptr};
   });
-  WatchedRegistry::note_calls(registry, note);
-  const Dataset data = registry.make_source("sums", {});
-  ASSERT_NE(data.train->indexed(), nullptr);
+  WatchedRegistry::guard_calls(registry);
   try {
-    data.train->indexed()->read(3, {});
+    registry.make_source("sums", {});
     FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "read(3) of source 'sums' throws something that is no std::exception");
+  } catch (const JobError& error) {
+    EXPECT_EQ(error.key(), "data.source");
+    EXPECT_STREQ(error.what(), "making source 'sums': stof");
   }
-  EXPECT_TRUE(note->current().empty());
 }
 
 }  // namespace
