@@ -162,8 +162,12 @@ class PreflightChild {
               "ended (how is not known: this program waits for its children, or ignores SIGCHLD)", call,
               false};
     const bool exited = WIFEXITED(status);
-    return {exited && WEXITSTATUS(status) == 0, text_of_exit(status), call,
-            exited && WEXITSTATUS(status) == kNoMainCode};
+    const bool has_no_main = exited && WEXITSTATUS(status) == kNoMainCode;
+    std::string how = text_of_exit(status);
+    if (!watch_.has_begun() && !has_no_main)
+      how += " before it came to muster::main: this program is started again for each replica; " +
+             std::string(kNoMainAdvice);
+    return {exited && WEXITSTATUS(status) == 0, how, call, has_no_main};
   }
 
   MemoryText request_, answer_;

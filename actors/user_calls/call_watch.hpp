@@ -23,6 +23,8 @@ class CallWatch {
 
   /// For so long nothing was called, not even Muster.
   bool not_begun_for(std::chrono::milliseconds patience) const;
+  /// Whether it has come to muster::main.
+  bool has_begun() const { return note_.calls() > 0; }
 
   /// On stderr, each 10 s that a call has been under way.
   void report();

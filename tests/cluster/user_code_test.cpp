@@ -309,6 +309,16 @@ TEST(UserCode, AProgramThatNeverComesToMusterMainIsNamed) {
   EXPECT_TRUE(process.none_left_within(std::chrono::seconds(5)));
 }
 
+TEST(UserCode, AProgramThatTakesTheWordNodeForItsOwnIsNamed) {
+  const Folder folder;
+  MusterProcess process({"run", folder.write("job.toml", kJob)}, {{"MUSTER_BROKEN", "own-arguments"}},
+                        "muster_broken");
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"exited with code 5 before it came to muster::main",
+                             "return muster::main(argc, argv, registry)"});
+}
+
 TEST(UserCode, ACrashIsNamedThoughTheProgramIgnoresItsChildren) {
   const Folder folder;
   const std::string job = folder.write("job.toml", kJob);

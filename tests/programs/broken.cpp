@@ -34,6 +34,8 @@ int main(int argc, char** argv) {
   const std::string how = given ? given : "";
   if (how == "ignores-children") std::signal(SIGCHLD, SIG_IGN);
   if (how == "stands" && argc > 1 && std::string(argv[1]) == "node") ::pause();
+  if (how == "own-arguments" && argc > 1 && std::string(argv[1]) == "node")
+    return 5;  // no such file, it says
   muster::Registry registry = muster::builtin_registry();
   registry.add_model("regression", {flaw(), count("inputs", 2)}, [](const Options& options, const auto&) {
     return std::make_unique<muster::broken::Regression>(muster::option<std::string>(options, "flaw"),

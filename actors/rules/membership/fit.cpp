@@ -9,9 +9,17 @@ namespace muster {
 
 namespace {
 
-// In messages; whoever needs all of it finds it in the report.
-std::string short_hash(const std::string& hash) {
-  return hash.substr(0, 12);
+// "27f0... and 9a3c...": of two texts that differ, a part in which they do. Whoever needs all of them finds
+// them in the report. A user's source may give a fingerprint that is no hash.
+std::string where_they_differ(const std::string& one, const std::string& other) {
+  constexpr std::size_t kShown = 12, kAlike = 4;
+  const auto first = std::ranges::mismatch(one, other).in1 - one.begin();
+  const auto at = static_cast<std::size_t>(first);
+  const std::size_t from = at < kShown ? 0 : at - kAlike;
+  const auto part = [&](const std::string& text) {
+    return (from > 0 ? "..." : "") + text.substr(from, kShown);
+  };
+  return part(one) + " and " + part(other);
 }
 
 }  // namespace
@@ -20,19 +28,18 @@ std::string Fit::differs(const NodeName& who, const NodeName& from) const {
   const Prepared &one = nodes_.at(who).prepared, &other = nodes_.at(from).prepared;
   const std::string it = nodes_.name_at_host(who), others = nodes_.name_at_host(from);
   if (one.loads && other.loads && one.facts != other.facts) {
-    return it + " reads other data than " + others + " (fingerprints " + short_hash(one.facts.fingerprint) +
-           " and " + short_hash(other.facts.fingerprint) + ")";
+    return it + " reads other data than " + others + " (fingerprints " +
+           where_they_differ(one.facts.fingerprint, other.facts.fingerprint) + ")";
   }
   if (one.model_sha256 != other.model_sha256) {
     return it + " has another model.file or model.library than " + others + " (SHA-256 " +
-           short_hash(one.model_sha256) + " and " + short_hash(other.model_sha256) +
-           "): copy the same one to every host";
+           where_they_differ(one.model_sha256, other.model_sha256) + "): copy the same one to every host";
   }
   if (who.loader || from.loader) return {};
   if (one.shapes != other.shapes) return it + " has other parameters (names or shapes) than " + others;
   if (one.state_sha256 != other.state_sha256) {
-    return it + " begins with other weights than " + others + " (" + short_hash(one.state_sha256) + " and " +
-           short_hash(other.state_sha256) + ")" + why_other_weights(one, other);
+    return it + " begins with other weights than " + others + " (" +
+           where_they_differ(one.state_sha256, other.state_sha256) + ")" + why_other_weights(one, other);
   }
   return strict_ ? differs_in_probe(who, from) : std::string{};
 }

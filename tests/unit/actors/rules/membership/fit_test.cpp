@@ -107,6 +107,16 @@ TEST(Fit, OnlyThoseOfOtherHostsAreDialled) {
   EXPECT_EQ(membership.nodes().ready_elsewhere(kReplica0), (std::vector{kReplica1, NodeName{true, 1}}));
 }
 
+TEST(Fit, FingerprintsAreShownWhereTheyDiffer) {
+  Membership membership = joined_membership(2, 0);
+  Prepared one = prepared_of(kReplica0), other = prepared_of(kReplica1);
+  one.facts.fingerprint = "ring of 2000 points, seed 1";
+  other.facts.fingerprint = "ring of 2000 points, seed 2";
+  membership.admission().prepared(one);
+  const std::string why = membership.admission().prepared(other);
+  EXPECT_NE(why.find("(fingerprints ...eed 2 and ...eed 1)"), std::string::npos) << why;
+}
+
 TEST(Fit, OtherWeightsOrOtherDataAreSaid) {
   Membership membership = joined_membership(2, 2);
   membership.admission().prepared(prepared_of(kReplica0));
