@@ -220,17 +220,34 @@ std::optional<Breach> check_evaluate(TriedModel& model, ContractLog& log) {
     return model.broken(kEvaluates, "evaluate()'s loss is " + figure(whole.loss), "");
   if (whole.correct < 0 || (trial.needs_finite && !std::isfinite(whole.correct)))
     return model.broken(kEvaluates, "evaluate() counts " + figure(whole.correct) + " right answers", "");
+  const Metrics again = trial.model.evaluate(trial.state, split.whole);
+  if (trial.needs_finite && (again.loss != whole.loss || again.correct != whole.correct))
+    return model.broken(kEvaluates,
+                        "two calls of evaluate() on the same batch differ: loss " + figure(whole.loss) +
+                            " and " + figure(again.loss) + ", right answers " + figure(whole.correct) +
+                            " and " + figure(again.correct),
+                        "evaluation draws no random numbers, and keeps nothing from call to call");
   if (!trial.may_split) return std::nullopt;
-  double parts = 0;
+  Metrics parts;
   for (const Batch& part : split.parts) {
     if (log.time_is_over()) return std::nullopt;
-    parts += split.times * trial.model.evaluate(trial.state, part).loss;
+    const Metrics of_part = trial.model.evaluate(trial.state, part);
+    parts.loss += split.times * of_part.loss;
+    parts.correct += split.times * of_part.correct;
   }
-  if (close(whole.loss, parts, kTolerance) || !close(2 * whole.loss, parts, kTolerance)) return std::nullopt;
-  return model.broken(kEvaluates,
-                      "evaluate()'s loss of " + std::to_string(split.whole.rows) + " samples is " +
-                          figure(whole.loss) + ", " + split.name + " " + figure(parts) + ": a mean",
-                      "return the sum over the batch's samples");
+  const auto is_mean = [](double all, double sum) {
+    return !close(all, sum, kTolerance) && close(2 * all, sum, kTolerance);
+  };
+  const auto mean = [&](const std::string& what, double all, double sum) {
+    return model.broken(kEvaluates,
+                        what + " of " + std::to_string(split.whole.rows) + " samples is " + figure(all) +
+                            ", " + split.name + " " + figure(sum) + ": a mean",
+                        "return the sum over the batch's samples");
+  };
+  if (is_mean(whole.loss, parts.loss)) return mean("evaluate()'s loss", whole.loss, parts.loss);
+  if (is_mean(whole.correct, parts.correct))
+    return mean("evaluate()'s number of right answers", whole.correct, parts.correct);
+  return std::nullopt;
 }
 
 std::optional<Breach> check_padding(TriedModel& model, ContractLog& log) {

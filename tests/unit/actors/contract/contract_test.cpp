@@ -91,7 +91,9 @@ TEST(Contract, EachFlawOfAModelIsNamed) {
       {"start-unwritten", kStart, {"element 0 of 'b'"}},
       {"part-twice", kParts, {"element 0 of 'w' is said to be ready twice"}},
       {"part-missing", kParts, {"element 0 of 'w' is never said to be ready"}},
-      {"evaluate-mean", "evaluate gives sums, and changes nothing", {"a mean"}},
+      {"evaluate-mean", "evaluate gives sums, and changes nothing", {"evaluate()'s loss", "a mean"}},
+      {"evaluate-correct-mean", "evaluate gives sums, and changes nothing", {"right answers", "a mean"}},
+      {"evaluate-random", "evaluate gives sums, and changes nothing", {"two calls of evaluate()"}},
       {"factor", "the gradient is that of the loss, by finite differences", {"'w'", "a factor"}},
   };
   for (const Expected& expected : all) expect(expected, check(expected.flaw).breach);
