@@ -9,10 +9,10 @@ namespace {
 
 using testing::DutyContext;
 using testing::last_as;
-using Outcome = Rollback::Outcome;
+using Outcome = StateRollback::Outcome;
 
 struct GoingBack : DutyContext {
-  Rollback rollback{context};
+  StateRollback rollback{context};
 
   GoingBack() {
     view().back = true;
@@ -26,7 +26,7 @@ Restored refused(const DiskTries& tries = {}) {
   return {0, nullptr, "it cannot be read", Unread::refused, tries};
 }
 
-TEST(Rollback, AViewThatGoesBackWantsTheStateReplaced) {
+TEST(StateRollback, AViewThatGoesBackWantsTheStateReplaced) {
   GoingBack replica;
   EXPECT_TRUE(replica.rollback.replacement().wanted());
   replica.view().back = false;
@@ -34,7 +34,7 @@ TEST(Rollback, AViewThatGoesBackWantsTheStateReplaced) {
   EXPECT_FALSE(replica.rollback.replacement().wanted());
 }
 
-TEST(Rollback, WithoutAFolderItCannotGoBack) {
+TEST(StateRollback, WithoutAFolderItCannotGoBack) {
   GoingBack replica;
   replica.rollback.begin();
   EXPECT_EQ(replica.activity(), Activity::restoring);
@@ -49,7 +49,7 @@ TEST(Rollback, WithoutAFolderItCannotGoBack) {
   EXPECT_TRUE(replica.rollback.replacement().wanted());
 }
 
-TEST(Rollback, WhatTheRunGoesOnFromNeedsNoDisk) {
+TEST(StateRollback, WhatTheRunGoesOnFromNeedsNoDisk) {
   GoingBack replica;
   auto from = std::make_shared<Snapshot>();
   from->place.records = 3;
@@ -62,7 +62,7 @@ TEST(Rollback, WhatTheRunGoesOnFromNeedsNoDisk) {
   EXPECT_EQ(replica.activity(), Activity::restoring);
 }
 
-TEST(Rollback, AViewThatEndsBeforeNeedsNoReplacement) {
+TEST(StateRollback, AViewThatEndsBeforeNeedsNoReplacement) {
   GoingBack replica;
   replica.rollback.begin();
   EXPECT_FALSE(replica.rollback.goes_on());
@@ -70,7 +70,7 @@ TEST(Rollback, AViewThatEndsBeforeNeedsNoReplacement) {
   EXPECT_TRUE(replica.sent.answers.empty());
 }
 
-TEST(Rollback, ADiskThatRefusesIsAskedAgainUntilTheTimeIsOver) {
+TEST(StateRollback, ADiskThatRefusesIsAskedAgainUntilTheTimeIsOver) {
   GoingBack replica;
   EXPECT_EQ(replica.rollback.on(refused()), Outcome::pending);
   ASSERT_EQ(replica.sent.self.size(), 1u);
@@ -86,7 +86,7 @@ TEST(Rollback, ADiskThatRefusesIsAskedAgainUntilTheTimeIsOver) {
   EXPECT_TRUE(last_as<WentBack>(replica.sent.node));
 }
 
-TEST(Rollback, AStateInPlaceIsReported) {
+TEST(StateRollback, AStateInPlaceIsReported) {
   GoingBack replica;
   EXPECT_EQ(replica.rollback.on(Restored{}), Outcome::in_place);
   const auto* told = last_as<WentBack>(replica.sent.node);
