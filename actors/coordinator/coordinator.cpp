@@ -90,7 +90,7 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   self->delayed_send(self, kCoordinatorTick, Tick{});
 }
 
-// ---- messages that several parts need
+// ---- messages that no part handles alone
 
 // Of a newcomer: it knows its donor. Of a member: it has been greeted by all others.
 void CoordinatorState::on(const Installed& message) {

@@ -268,7 +268,7 @@ void ReplicaState::on(const Updated& message) {
   trainer.progress->trained(context_.position->samples());
   check_.block_weighed(message.weights);
   const CatchUp& given = receiver_.catch_up();
-  const std::uint32_t took = parts_.deal().took();  // not this view: the record was given, before it began
+  const std::uint32_t took = parts_.deal().took();  // lower than the view, if the record was given before
   if (!given.observing() && !given.behind() && took == context_.view().number) audits_.prove(record);
   if (last_.mean() != MeanIs::in_gradient) donor_.feed();  // the newcomers' copy has come from the GPU
   books_.step_applied(record, message.gradient_norm, took);
@@ -276,7 +276,7 @@ void ReplicaState::on(const Updated& message) {
 }
 
 // The record was not applied: the weights before it are still good. The coordinator lets all compare them,
-// and one write them (coordinator_end.cpp). Should the view end before this is told, the next one does this
+// and one write them (run_ending.cpp). Should the view end before this is told, the next one does this
 // step again, and finds the same.
 void ReplicaState::stop_before(Event event) {
   const std::string reason = not_finite_reason(event);

@@ -43,7 +43,7 @@ class NodeConnections {
   virtual node_actor sender() const = 0;
   /// To one that has no name here.
   virtual void answer(const node_actor& node, const Stop& stop) = 0;
-  /// From now on the node is reached so, and its end is heard of.
+  /// From now on messages to `who` go to this actor, and the coordinator hears of its end.
   virtual void connect(const NodeName& who, const node_actor& node) = 0;
   /// Whether this node is reached so already. Throws std::out_of_range if it is not known.
   virtual bool is_connection_of(const NodeName& who, const node_actor& node) const = 0;

@@ -1,4 +1,4 @@
-// All ways by which a part of the coordinator causes something elsewhere.
+// The ports and actions that most parts of the coordinator are given.
 #pragma once
 
 #include "actors/coordinator/facts/coordinator_port.hpp"

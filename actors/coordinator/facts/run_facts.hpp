@@ -1,5 +1,5 @@
-// What the parts of the coordinator know of the run in common. What only one part needs that part owns. For
-// one thread at a time.
+// What several parts of the coordinator know of the run. A part owns what it alone needs. For one thread at
+// a time.
 #pragma once
 
 #include <chrono>

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Of the view actions these are its own: turn_away, feed_newcomers.
+/// It does these of the ViewActions: turn_away, feed_newcomers.
 class Newcomers {
  public:
   Newcomers(RunFacts& run, CoordinatorPort& port, ViewActions& views)

@@ -31,11 +31,11 @@ class JournalKeeper {
   /// The outcome of the run, or that it has ended.
   void last_note(bool ended);
 
-  /// The disk takes this view not: it is tried again, until it has had its time.
+  /// The disk does not take this view: it is asked again, for cluster.give_up_after.
   void journal_refused(const View& view, const std::string& reason);
   /// Results turned out to be wrong since it was made, or a newcomer that it would take in is gone, or goes.
   bool is_outdated(const View& view) const;
-  /// The journal's disk has had its time: the run ends, with its state.
+  /// cluster.give_up_after is over: the run ends, and keeps its state where it can.
   void give_up_journal();
 
  private:

@@ -37,7 +37,7 @@ class Rollback {
   /// A view that goes back is made with the folder at hand: what cannot be read for a while is not gone.
   /// True: it is waited for, or the run has ended; members keep what they hold. `parts_lost`: of the state.
   bool waits_for_folder(const View& view, bool parts_lost);
-  /// The view is made again then.
+  /// The view is made again at `when`.
   void make_again_at(const View& view, CoordinatorPort::Time when);
   /// Owner and buddy of a part are both lost. Where all stand cannot be gone on from; the last checkpoint
   /// can. Of that a coordinator that was started again may not have been told.

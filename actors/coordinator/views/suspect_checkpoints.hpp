@@ -22,7 +22,7 @@ class SuspectCheckpoints {
   /// Step `from` and later ones, until all have gone back. `ends`: so does the run. One that goes on, and has
   /// nothing to go back to, does so with what it has.
   void suspect(std::uint64_t from, bool ends);
-  /// Who could tell is lost, or the run `ends` before they have.
+  /// The replicas that could have told are lost, or the run `ends` before they do.
   void suspect_what_is_doubted(bool ends);
   /// The last checkpoint that counts is one before the suspects.
   void keep_no_suspect();

@@ -22,7 +22,7 @@ struct ViewChangeParts {
   EpochReports& epoch_reports;
 };
 
-/// Of the view actions these are its own: close_view, next_view, install, go_on.
+/// It does these of the ViewActions: close_view, next_view, install, go_on.
 class ViewChange {
  public:
   ViewChange(RunFacts& run, CheckpointFacts& checkpoints, const ViewChangeParts& parts, CoordinatorPort& port,

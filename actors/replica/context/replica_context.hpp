@@ -1,5 +1,5 @@
 // What the duties of a replica share: what it was given, its view, what it is doing, and the way out.
-// ReplicaState alone changes it; each duty reads it.
+// ReplicaState alone changes its fields; each duty reads them.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The end of the job at a replica. One who speaks writes the last checkpoint, and is done when it is there;
-// the others hash their weights. For one thread at a time.
+// The end of the job at a replica. The one that speaks writes the last checkpoint, if the job keeps any, and
+// is done when it is there; the others hash their weights. For one thread at a time.
 #pragma once
 
 #include <optional>

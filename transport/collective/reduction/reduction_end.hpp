@@ -1,4 +1,4 @@
-// How a reduction ends before its view does: what goes wrong first is told, once, and nothing follows.
+// How a reduction ends, by itself or with its view: what goes wrong first is told, once. Nothing follows.
 //
 // Thread rule: that of the reduction, which it belongs to.
 #pragma once

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/coordinator_ports.hpp"
+#include "tests/support/recording_ports.hpp"
 #include "tests/unit/actors/coordinator/running_job.hpp"
 
 namespace muster {

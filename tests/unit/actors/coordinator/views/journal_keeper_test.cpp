@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/coordinator/records/journal.hpp"
-#include "tests/support/coordinator_ports.hpp"
+#include "tests/support/recording_ports.hpp"
 #include "tests/unit/actors/coordinator/running_job.hpp"
 
 namespace muster {
