@@ -67,8 +67,8 @@ TEST_F(CorruptionReport, EachMemberHasItsOpinion) {
 
 TEST_F(CorruptionReport, TheSourcesOfAStateAreFollowedThroughThoseWhoAreNotAsked) {
   const NodeName third = newcomer(job_.membership()), fourth = newcomer(job_.membership());
-  job_.membership().fed(third, job_.membership().member_of(kReplica2));
-  job_.membership().fed(fourth, job_.membership().member_of(third));
+  job_.membership().transfers().began(third, job_.membership().member_of(kReplica2));
+  job_.membership().transfers().began(fourth, job_.membership().member_of(third));
   EXPECT_EQ(sources_of(fourth.slot, {third.slot}, job_.membership()), SourceSlots{third.slot});
   EXPECT_EQ(sources_of(fourth.slot, {}, job_.membership()), (SourceSlots{2, third.slot}));
   EXPECT_EQ(sources_of(77, {}, job_.membership()), SourceSlots{}) << "nobody knows it";

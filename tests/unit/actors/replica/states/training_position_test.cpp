@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t kSlot = 3;
 
-Job job_of(std::uint32_t shards) {
+Job job_of_shards(std::uint32_t shards) {
   Job job;
   job.train.shards = shards;
   job.train.batch = 2;
@@ -51,7 +51,7 @@ void apply(TrainingPosition& position, const RoundRecord& record) {
 }
 
 TEST(TrainingPosition, ARecordIsHeldOrTakenBack) {
-  TrainingPosition position(job_of(2), facts_of(8), kSlot);
+  TrainingPosition position(job_of_shards(2), facts_of(8), kSlot);
   position.take(step(1, {}));
   position.take(step(2, {}));
   EXPECT_EQ(position.records(), 2u);
@@ -62,7 +62,7 @@ TEST(TrainingPosition, ARecordIsHeldOrTakenBack) {
 }
 
 TEST(TrainingPosition, AnEpochIsCountedAndReported) {
-  TrainingPosition position(job_of(2), facts_of(7), kSlot);
+  TrainingPosition position(job_of_shards(2), facts_of(7), kSlot);
   apply(position, step(1, {word(0, 0, 2), word(1, 0, 2)}, 6));
   position.schedule().step_committed();
   apply(position, step(2, {word(0, 2, 2), word(1, 2, 1)}, 2));
@@ -81,7 +81,7 @@ TEST(TrainingPosition, AnEpochIsCountedAndReported) {
 }
 
 TEST(TrainingPosition, WithATestSetTheEpochIsReportedAfterItsEvaluation) {
-  Job job = job_of(1);
+  Job job = job_of_shards(1);
   job.train.evaluate = true;
   TrainingPosition position(job, facts_of(2, true), kSlot);
   apply(position, step(1, {word(0, 0, 2)}));
@@ -103,7 +103,7 @@ TEST(TrainingPosition, WithATestSetTheEpochIsReportedAfterItsEvaluation) {
 }
 
 TEST(TrainingPosition, AnEpochThatIsCutIsNotComplete) {
-  TrainingPosition position(job_of(2), facts_of(100), kSlot);
+  TrainingPosition position(job_of_shards(2), facts_of(100), kSlot);
   apply(position, step(1, {word(0, 0, 2), word(1, 0, 2)}));
   position.close_epoch(false);
   const EpochEnd& epoch = position.report_epoch();
@@ -112,7 +112,7 @@ TEST(TrainingPosition, AnEpochThatIsCutIsNotComplete) {
 }
 
 TEST(TrainingPosition, ShardsThatAStepWentOnWithoutAreComputedLater) {
-  TrainingPosition position(job_of(3), facts_of(12), kSlot);
+  TrainingPosition position(job_of_shards(3), facts_of(12), kSlot);
   const RoundRecord record =
       step(1, {word(0, 0, 2), word(1, 0, 0, ShardReport::kLeftOut), word(2, 0, 0, ShardReport::kLeftOut)});
   apply(position, record);
@@ -122,7 +122,7 @@ TEST(TrainingPosition, ShardsThatAStepWentOnWithoutAreComputedLater) {
 }
 
 TEST(TrainingPosition, ASampleIsNotCountedTwiceAtOnePlace) {
-  TrainingPosition position(job_of(1), facts_of(4), kSlot);
+  TrainingPosition position(job_of_shards(1), facts_of(4), kSlot);
   apply(position, step(1, {word(0, 0, 2)}));
   apply(position, step(2, {word(0, 2, 2)}));
   position.close_epoch(true);
@@ -130,10 +130,10 @@ TEST(TrainingPosition, ASampleIsNotCountedTwiceAtOnePlace) {
 }
 
 TEST(TrainingPosition, AnotherReplicaGoesOnFromItsPlace) {
-  TrainingPosition donor(job_of(2), facts_of(7), 0);
+  TrainingPosition donor(job_of_shards(2), facts_of(7), 0);
   apply(donor, step(1, {word(0, 0, 2), word(1, 0, 2)}, 6));
   donor.schedule().step_committed();
-  TrainingPosition newcomer(job_of(2), facts_of(7), kSlot);
+  TrainingPosition newcomer(job_of_shards(2), facts_of(7), kSlot);
   newcomer.restore(donor.place());
   EXPECT_EQ(newcomer.records(), 1u);
   EXPECT_EQ(newcomer.record_hash(), 1001u);
