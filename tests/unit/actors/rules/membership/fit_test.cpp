@@ -110,6 +110,7 @@ TEST(Fit, OnlyThoseOfOtherHostsAreDialled) {
 TEST(Fit, FingerprintsAreShownWhereTheyDiffer) {
   Membership membership = joined_membership(2, 0);
   Prepared one = prepared_of(kReplica0), other = prepared_of(kReplica1);
+  one.loads = other.loads = true;
   one.facts.fingerprint = "ring of 2000 points, seed 1";
   other.facts.fingerprint = "ring of 2000 points, seed 2";
   membership.admission().prepared(one);
