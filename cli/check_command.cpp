@@ -38,17 +38,23 @@ int check_command(const Arguments& arguments, const Registry& registry) {
   po::options_description options("Options");
   add_job_options(options);
   ContractScope scope = ContractScope::at_length();
-  std::uint32_t seconds = static_cast<std::uint32_t>(scope.budget.count() / 1000);
+  std::int64_t seconds = scope.budget.count() / 1000;
+  auto samples = static_cast<std::int64_t>(scope.positions);
   options.add_options()("seconds", po::value(&seconds)->default_value(seconds)->value_name("N"),
                         "no check begins after so many seconds")(
-      "samples", po::value(&scope.positions)->default_value(scope.positions)->value_name("N"),
+      "samples", po::value(&samples)->default_value(samples)->value_name("N"),
       "samples of each source that are read, at random, beside the first and the last one")(
       "in-process", "in this process, for a debugger; else in a child, so that a crash is an answer");
   int code = kCompleted;
   const auto given = parse("check", kCheckUsage, arguments, options, "JOB.toml", code);
   if (!given) return code;
-  if (seconds == 0) return wrong_usage("check", "--seconds is at least 1");
+  constexpr std::int64_t kSecondsMax = 86'400, kSamplesMax = 1'000'000;
+  if (seconds < 1 || seconds > kSecondsMax)
+    return wrong_usage("check", "--seconds is from 1 to " + std::to_string(kSecondsMax));
+  if (samples < 0 || samples > kSamplesMax)
+    return wrong_usage("check", "--samples is from 0 to " + std::to_string(kSamplesMax));
   scope.budget = std::chrono::seconds(seconds);
+  scope.positions = static_cast<std::uint64_t>(samples);
   const ParsedJob parsed = read_job(*given, registry);
   if (!parsed.job) return kWrong;
   const Preflight flight = given->count("in-process") > 0

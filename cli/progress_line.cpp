@@ -63,13 +63,21 @@ void ProgressLine::show(const Progress& progress, const DataFacts& facts) {
     first_step_ = progress.step;
   }
   measure(progress.samples, progress.step);
-  if (!terminal_) return;
+  if (!terminal_ || run_ends_) return;
   std::string text = format("epoch %llu  step %llu", static_cast<unsigned long long>(progress.epoch),
                             static_cast<unsigned long long>(progress.step));
   if (total_steps_ > 0) text += format("/%llu", static_cast<unsigned long long>(total_steps_));
   text += format("  loss %.4f", progress.loss);
   if (job_.train.clip_norm) text += format("  gradient norm %.3g", progress.gradient_norm);
-  write_over(text + rate_ + left_);
+  for (const std::string& more : {rate_, left_}) {  // a number that is cut off reads as another one
+    if (text.size() + more.size() < terminal_columns()) text += more;
+  }
+  write_over(text);
+}
+
+void ProgressLine::end() {
+  if (partial_) std::fputs("\r\x1b[K", stderr);
+  partial_ = false;
 }
 
 // All of it is the event's own, so that it is true of this epoch: the last step that was told of may be of
@@ -89,6 +97,7 @@ void ProgressLine::write_epoch(const Event& event) {
 }
 
 void ProgressLine::show(const Event& event) {
+  run_ends_ |= event.name == "interrupted";
   if (event.name == "epoch" && !quiet_) write_epoch(event);
   if (event.name == "progress" && terminal_) return;  // it is in the line that is written over
   if (event.name == "arrived" && !by_hand_) return;   // this process has started it

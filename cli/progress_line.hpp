@@ -18,6 +18,8 @@ class ProgressLine {
 
   void show(const Progress& progress, const DataFacts& facts);
   void show(const Event& event);
+  /// What comes next is printed at the beginning of a line.
+  void end();
 
  private:
   // Rate and time left, from the first figure of the run that was seen.
@@ -31,6 +33,7 @@ class ProgressLine {
   const bool by_hand_;
   const bool terminal_;
   bool partial_ = false;           // the terminal's line is not ended
+  bool run_ends_ = false;          // it was told to: what it prints last is to stay
   std::uint64_t total_steps_ = 0;  // 0: not known
   std::uint64_t first_samples_ = 0, first_step_ = 0;
   std::chrono::steady_clock::time_point since_{};

@@ -178,10 +178,20 @@ bool leave_report(const Report& report, const std::string& file) {
   }
 }
 
+// However it ends, what is printed next begins a line.
+Report run_with_progress(const Job& job, const RunOptions& options, ProgressLine& progress) {
+  struct LineEnd {
+    ProgressLine& line;
+    ~LineEnd() { line.end(); }
+  } const at_the_end{progress};
+  return run(job, options);
+}
+
 // Runs the job; whatever becomes of it, there is a report and a code.
-Report run_and_report(const Job& job, const RunOptions& options, bool quiet, int& code) {
+Report run_and_report(const Job& job, const RunOptions& options, ProgressLine& progress, bool quiet,
+                      int& code) {
   try {
-    Report report = run(job, options);
+    Report report = run_with_progress(job, options, progress);
     code = exit_code(report);
     if (report.completed() && !quiet) print_summary(report);
     return report;
@@ -258,7 +268,7 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
     progress.show(event);
   };
   run_options.on_progress = [&](const Progress& news, const DataFacts& facts) { progress.show(news, facts); };
-  const Report report = run_and_report(*parsed.job, run_options, quiet, code);
+  const Report report = run_and_report(*parsed.job, run_options, progress, quiet, code);
   if (!report_file.empty() && !leave_report(report, report_file) && code == kCompleted) code = kFailed;
   if (!report.completed() && report.members_may_live)
     print_who_may_live(report, command_without("--resume", training.command, arguments));

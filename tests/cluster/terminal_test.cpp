@@ -1,12 +1,14 @@
 // What a person sees on a terminal: the line of progress is written over, and never wider than the terminal.
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/paced_job.hpp"
@@ -27,8 +29,8 @@ std::size_t count_of(std::string_view text, std::string_view part) {
 }
 
 // All that a run writes to a terminal of that width. Its samples come slowly until a few lines of progress
-// have been seen.
-std::string on_terminal(const Folder& folder) {
+// have been seen. Then it goes on to its end, or Ctrl-C is typed.
+std::string on_terminal(const Folder& folder, bool interrupted = false) {
   winsize size{};
   size.ws_row = 25;
   size.ws_col = kColumns;
@@ -45,15 +47,21 @@ std::string on_terminal(const Folder& folder) {
     ::_exit(127);
   }
   std::string text;
+  bool typed = false;
   char part[4096];
   for (ssize_t read = 0; (read = ::read(terminal, part, sizeof part)) > 0;) {
     text.append(part, static_cast<std::size_t>(read));
-    if (count_of(text, kErase) >= 3) folder.write("gate", "");
+    if (count_of(text, kErase) < 3) continue;
+    if (!interrupted) folder.write("gate", "");
+    if (interrupted && !std::exchange(typed, true)) {
+      EXPECT_EQ(::write(terminal, "\x03", 1), 1);
+    }
   }
   ::close(terminal);
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text;
+  EXPECT_TRUE(WIFEXITED(status)) << text;
+  EXPECT_EQ(WEXITSTATUS(status), interrupted ? 128 + SIGINT : 0) << text;
   return text;
 }
 
@@ -73,6 +81,19 @@ TEST(Terminal, ClosedStandardStreamsAreNone) {
     for (std::string line; std::getline(events, line);)
       EXPECT_EQ(line.front(), '{') << closed << ": " << line;
   }
+}
+
+TEST(Terminal, WhatIsSaidAtTheEndBeginsALine) {
+  const Folder folder;
+  const std::string text = on_terminal(folder, true);
+  std::size_t said = 0;
+  for (std::size_t at = 0; (at = text.find("muster: ", at)) != std::string::npos; ++at) {
+    const std::string before = text.substr(at < 4 ? 0 : at - 4, at < 4 ? at : 4);
+    EXPECT_TRUE(before.empty() || before.ends_with('\n') || before.ends_with('\r') || before == "\r\x1b[K")
+        << text;
+    ++said;
+  }
+  EXPECT_GT(said, 0u) << text;
 }
 
 TEST(Terminal, TheLineOfProgressFitsIt) {
