@@ -20,7 +20,9 @@ bool ProgressHistory::is_due(const Progress& progress, std::chrono::nanoseconds 
 
 std::optional<ProgressRow> ProgressHistory::take(const Progress& progress,
                                                  std::chrono::nanoseconds since_begin) {
-  if (last_ && progress.step == last_->step) return std::nullopt;
+  // Each replica tells. A step that was passed is news only where all have gone back, in a later view.
+  if (last_ && progress.step <= last_->step && (progress.step == last_->step || progress.took <= last_took_))
+    return std::nullopt;
   if (!is_due(progress, since_begin)) return std::nullopt;
   ProgressRow row;
   row.time_ms = std::chrono::duration<double, std::milli>(since_begin).count();
@@ -34,6 +36,7 @@ std::optional<ProgressRow> ProgressHistory::take(const Progress& progress,
     row.samples_per_second =
         static_cast<double>(row.samples - last_->samples) / (row.time_ms - last_->time_ms) * 1000;
   last_ = row;
+  last_took_ = progress.took;
   last_at_ = since_begin;
   rows_.keep(row);
   return row;

@@ -45,6 +45,7 @@ class ProgressHistory {
   const bool clips_;
   const std::unique_ptr<Schedule> schedule_;
   std::optional<ProgressRow> last_;  // that was told
+  std::uint32_t last_took_ = 0;      // Progress::took of it
   std::chrono::nanoseconds last_at_{0};
   ProgressRows rows_;
 };

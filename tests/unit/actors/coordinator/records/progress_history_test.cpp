@@ -15,8 +15,9 @@ Job job_with(const ProgressEvery& every) {
   return job;
 }
 
-Progress at(std::uint64_t step) {
+Progress at(std::uint64_t step, std::uint32_t took = 1) {
   Progress progress;
+  progress.took = took;
   progress.epoch = 1;
   progress.step = step;
   progress.samples = 100 * step;
@@ -51,6 +52,14 @@ TEST(ProgressHistory, TellsOfAStepOnce) {
   EXPECT_FALSE(history.take(at(3), milliseconds(2)));
 }
 
+TEST(ProgressHistory, AReplicaThatIsBehindTellsNothingNew) {
+  ProgressHistory history(job_with({1, {}}));
+  EXPECT_TRUE(history.take(at(2), milliseconds(1)));
+  EXPECT_TRUE(history.take(at(3), milliseconds(2)));
+  EXPECT_FALSE(history.take(at(2), milliseconds(3)));
+  EXPECT_TRUE(history.take(at(2, 2), milliseconds(4))) << "all have gone back, in the next view";
+}
+
 TEST(ProgressHistory, TellsByTime) {
   ProgressHistory history(job_with({0, milliseconds(1000)}));
   for (std::uint64_t step = 1; step <= 20; ++step) history.take(at(step), milliseconds(300 * step));
@@ -73,7 +82,8 @@ TEST(ProgressHistory, HasTheLearningRateAndTheNormOfTheStep) {
 
 TEST(ProgressHistory, StepsThatAreDoneAgainReplaceThoseOfBefore) {
   ProgressHistory history(job_with({10, {}}));
-  for (const std::uint64_t step : {10, 20, 30, 12, 20}) history.take(at(step), milliseconds(step));
+  for (const std::uint64_t step : {10, 20, 30}) history.take(at(step), milliseconds(step));
+  for (const std::uint64_t step : {12, 20}) history.take(at(step, 2), milliseconds(step));
   EXPECT_EQ(steps_of(history), (std::vector<std::uint64_t>{10, 12, 20}));
 }
 
