@@ -49,6 +49,7 @@ class WaitingJobs final : public Executor {
  public:
   void submit(std::function<void()> job) override { jobs_.push_back(std::move(job)); }
   std::size_t size() const { return jobs_.size(); }
+  void drop() { jobs_.clear(); }
   void run() {
     for (const auto& job : std::exchange(jobs_, {})) job();
   }
@@ -92,6 +93,11 @@ struct DutyContext {
     context.phase.enter();
     (void)context.phase.begin();
   }
+
+  // A job holds what it works on, which may hold the executor: as at a real one's end, those that wait are dropped.
+  ~DutyContext() { jobs->drop(); }
+  DutyContext(const DutyContext&) = delete;
+  DutyContext& operator=(const DutyContext&) = delete;
 
   View& view() { return context.assignment.view; }
   Activity activity() const { return context.trainer().progress->status().activity; }
