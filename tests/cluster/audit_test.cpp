@@ -9,6 +9,7 @@
 #include "tests/cluster/same_bits.hpp"
 
 #ifdef MUSTER_WITH_TORCH
+namespace muster::audit_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -76,4 +77,5 @@ TEST(Audit, WithoutAuditsNobodySeesIt) {
 }
 
 }  // namespace
+}  // namespace muster::audit_test
 #endif

@@ -6,6 +6,7 @@
 #include "tests/cluster/muster_process.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace muster::big_reduction_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -117,3 +118,4 @@ INSTANTIATE_TEST_SUITE_P(, BigReduction, ::testing::ValuesIn(cases()), [](const 
 });
 
 }  // namespace
+}  // namespace muster::big_reduction_test

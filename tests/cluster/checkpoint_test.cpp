@@ -12,6 +12,7 @@
 #include "tests/cluster/muster_process.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace muster::checkpoint_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -251,3 +252,4 @@ TEST(Checkpoint, WithoutRoomItIsAnEventAndTrainingGoesOn) {
 }
 
 }  // namespace
+}  // namespace muster::checkpoint_test

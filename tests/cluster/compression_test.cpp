@@ -7,6 +7,7 @@
 
 #include "tests/cluster/blows.hpp"
 
+namespace muster::compression_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -127,3 +128,4 @@ INSTANTIATE_TEST_SUITE_P(Of, Compression, ::testing::Values(kTopK, kPowerSgd),
                          [](const auto& of) { return of.param == kTopK ? "TopK" : "PowerSgd"; });
 
 }  // namespace
+}  // namespace muster::compression_test

@@ -10,6 +10,7 @@
 #include "gpu/core_shares.hpp"
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::cores_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -105,3 +106,4 @@ TEST(Cores, ReplicasThatShareACoreAreLetGoWhenOneIsLost) {
 }
 
 }  // namespace
+}  // namespace muster::cores_test

@@ -13,6 +13,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::data_sockets_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -54,3 +55,4 @@ TEST(DataSockets, TheKernelEndsThemAfterTwentyPatiences) {
 }
 
 }  // namespace
+}  // namespace muster::data_sockets_test

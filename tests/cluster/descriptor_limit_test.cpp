@@ -14,6 +14,7 @@
 #include "config/values/address.hpp"
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::descriptor_limit_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -143,3 +144,4 @@ TEST(DescriptorLimit, StrangersKeepNobodyOut) {
 }
 
 }  // namespace
+}  // namespace muster::descriptor_limit_test

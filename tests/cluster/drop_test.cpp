@@ -7,6 +7,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::drop_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -59,3 +60,4 @@ TEST(Drop, AStepGoesOnWithoutOneWhoseComputationStandsStill) {
 }
 
 }  // namespace
+}  // namespace muster::drop_test

@@ -8,6 +8,7 @@
 #include "actors/events/event.hpp"
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::events_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -271,3 +272,4 @@ TEST(Events, MoreReplicasThanCoresIsNoticed) {
 }
 
 }  // namespace
+}  // namespace muster::events_test

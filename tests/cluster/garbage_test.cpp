@@ -10,6 +10,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::garbage_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -108,3 +109,4 @@ TEST(Garbage, OnTheCoordinatorsPortIsRefusedAndHarmsNobody) {
 }
 
 }  // namespace
+}  // namespace muster::garbage_test

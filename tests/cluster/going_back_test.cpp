@@ -11,6 +11,7 @@
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/paced_job.hpp"
 
+namespace muster::going_back_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -95,3 +96,4 @@ TEST(GoingBack, ADamagedCheckpointIsPassedOver) {
 }
 
 }  // namespace
+}  // namespace muster::going_back_test

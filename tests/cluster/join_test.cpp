@@ -7,6 +7,7 @@
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/refusals.hpp"
 
+namespace muster::join_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -109,3 +110,4 @@ TEST(Join, ATakenPortIsCalledTaken) {
 }
 
 }  // namespace
+}  // namespace muster::join_test

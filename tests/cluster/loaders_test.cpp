@@ -7,6 +7,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::loaders_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -170,3 +171,4 @@ TEST(Loaders, ARunThatEndsWithItsLastLoaderKeepsItsState) {
 }
 
 }  // namespace
+}  // namespace muster::loaders_test

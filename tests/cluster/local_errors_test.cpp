@@ -7,6 +7,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::local_errors_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -146,3 +147,4 @@ TEST(LocalErrors, OfOneReplicaNothingIsLeft) {
 }
 
 }  // namespace
+}  // namespace muster::local_errors_test

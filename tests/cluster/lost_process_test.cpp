@@ -4,6 +4,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::lost_process_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -109,3 +110,4 @@ TEST(LostProcess, FrozenReplicaIsLostAfterThePatience) {
 }
 
 }  // namespace
+}  // namespace muster::lost_process_test

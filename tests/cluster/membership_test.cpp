@@ -14,6 +14,7 @@
 
 #include "tests/cluster/paced_job.hpp"
 
+namespace muster::membership_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -434,3 +435,4 @@ TEST(Membership, AReplicaWhoseCoordinatorStaysAwayEndsItselfAndKeepsItsState) {
 }
 
 }  // namespace
+}  // namespace muster::membership_test

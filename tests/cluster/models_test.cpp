@@ -3,6 +3,7 @@
 #ifdef MUSTER_WITH_TORCH
 #include "tests/cluster/same_bits.hpp"
 
+namespace muster::models_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -97,4 +98,5 @@ TEST(SameBitsWith, AWindowThatIsNotFull) {
 }
 
 }  // namespace
+}  // namespace muster::models_test
 #endif

@@ -8,6 +8,7 @@
 #include "gpu/files/safetensors.hpp"
 #include "tests/cluster/same_bits.hpp"
 
+namespace muster::not_finite_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -140,3 +141,4 @@ TEST(NotFinite, AJobMayAskToBeToldOnly) {
 }
 
 }  // namespace
+}  // namespace muster::not_finite_test

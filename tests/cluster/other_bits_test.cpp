@@ -13,6 +13,7 @@
 #include "tests/cluster/same_bits.hpp"
 
 #ifdef MUSTER_WITH_TORCH
+namespace muster::other_bits_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -158,4 +159,5 @@ TEST(OtherBits, AreRefusedByACoordinatorThatWasStartedAnew) {
 }
 
 }  // namespace
+}  // namespace muster::other_bits_test
 #endif

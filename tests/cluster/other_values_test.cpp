@@ -5,6 +5,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::other_values_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -212,3 +213,4 @@ TEST(StartFrom, ResumeWithOtherWeightsAtTheStartIsAnotherJob) {
 }
 
 }  // namespace
+}  // namespace muster::other_values_test

@@ -3,6 +3,7 @@
 
 #include "tests/cluster/same_bits.hpp"
 
+namespace muster::same_bits_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -176,3 +177,4 @@ TEST(SameBitsWith, FashionImagesAndAConvolutionalNetwork) {
 #endif
 
 }  // namespace
+}  // namespace muster::same_bits_test

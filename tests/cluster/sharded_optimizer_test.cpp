@@ -5,6 +5,7 @@
 
 #include "tests/cluster/blows.hpp"
 
+namespace muster::sharded_optimizer_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -101,3 +102,4 @@ TEST(ShardedOptimizer, CheckpointsAreThoseOfAWholeOne) {
 }
 
 }  // namespace
+}  // namespace muster::sharded_optimizer_test

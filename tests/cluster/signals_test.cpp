@@ -5,6 +5,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::signals_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -267,3 +268,4 @@ TEST(Signals, LauncherKilledWhileReplicasStartLeavesNoProcess) {
 }
 
 }  // namespace
+}  // namespace muster::signals_test

@@ -7,6 +7,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::speculation_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -63,3 +64,4 @@ TEST(Speculation, OthersDoTheStepOfOneWhoseComputationStandsStill) {
 }
 
 }  // namespace
+}  // namespace muster::speculation_test

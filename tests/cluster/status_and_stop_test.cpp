@@ -10,6 +10,7 @@
 #include "actors/run/remote_run.hpp"
 #include "tests/cluster/paced_job.hpp"
 
+namespace muster::status_and_stop_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -287,3 +288,4 @@ TEST(StatusAndStop, ASecondSignalToACoordinatorEndsItsNodes) {
 }
 
 }  // namespace
+}  // namespace muster::status_and_stop_test

@@ -5,6 +5,7 @@
 
 #include "tests/cluster/muster_process.hpp"
 
+namespace muster::straggler_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -144,3 +145,4 @@ TEST(Stragglers, OneThatDoesNothingIsStuckWhateverTheAction) {
 }
 
 }  // namespace
+}  // namespace muster::straggler_test

@@ -13,6 +13,7 @@
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/paced_job.hpp"
 
+namespace muster::terminal_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -111,3 +112,4 @@ TEST(Terminal, TheLineOfProgressFitsIt) {
 }
 
 }  // namespace
+}  // namespace muster::terminal_test

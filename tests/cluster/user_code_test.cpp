@@ -8,6 +8,7 @@
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/refusals.hpp"
 
+namespace muster::user_code_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -330,3 +331,4 @@ TEST(UserCode, ACrashIsNamedThoughTheProgramIgnoresItsChildren) {
 }
 
 }  // namespace
+}  // namespace muster::user_code_test

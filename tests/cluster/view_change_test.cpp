@@ -5,6 +5,7 @@
 
 #include "tests/cluster/blows.hpp"
 
+namespace muster::view_change_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -76,3 +77,4 @@ TEST(ViewChange, OneStoppedForLongerThanThePatienceIsEvicted) {
 }
 
 }  // namespace
+}  // namespace muster::view_change_test

@@ -14,6 +14,7 @@
 #include "tests/cluster/paced_job.hpp"
 #include "tests/cluster/process_memory.hpp"
 
+namespace muster::wrong_bits_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -398,3 +399,4 @@ TEST(LateBlockOfADonor, IsComparedBeforeTheNewcomersFirstStep) {
 }
 
 }  // namespace
+}  // namespace muster::wrong_bits_test

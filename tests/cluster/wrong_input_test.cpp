@@ -5,6 +5,7 @@
 
 #include "tests/cluster/refusals.hpp"
 
+namespace muster::wrong_input_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -303,3 +304,4 @@ TEST(RightCommandLine, BenchTellsWhatIsSent) {
 }
 
 }  // namespace
+}  // namespace muster::wrong_input_test

@@ -1,6 +1,7 @@
 // Every wrong choice of a model: none, two, what is not there, what does not fit the data.
 #include "tests/cluster/refusals.hpp"
 
+namespace muster::wrong_model_test {
 namespace {
 
 using namespace muster::cluster_test;
@@ -89,3 +90,4 @@ TEST(WrongInput, TokensThatDoNotFitTheModel) {
 #endif
 
 }  // namespace
+}  // namespace muster::wrong_model_test

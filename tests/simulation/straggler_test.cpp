@@ -30,7 +30,7 @@ Job job_of(std::uint32_t shards, std::uint32_t replicas, StragglerAction action,
   return job;
 }
 
-struct Outcome {
+struct Straggling {
   Report report;
   std::vector<Event> events;
 
@@ -43,8 +43,8 @@ struct Outcome {
 };
 
 // Runs to the end; `act` is called once, `after` from the start.
-Outcome run(const Job& job, std::uint64_t seed, milliseconds after,
-            const std::function<void(Cluster&)>& act) {
+Straggling run(const Job& job, std::uint64_t seed, milliseconds after,
+               const std::function<void(Cluster&)>& act) {
   struct EventWatch final : Watch {
     void event(const Event& event) override { events.push_back(event); }
     std::vector<Event> events;
@@ -70,7 +70,7 @@ Outcome run(const Job& job, std::uint64_t seed, milliseconds after,
   while (!cluster.report() && cluster.world().now() < std::chrono::hours(1) && cluster.step()) {
   }
   EXPECT_TRUE(cluster.report()) << "hung: seed " << seed;
-  Outcome run;
+  Straggling run;
   if (cluster.report()) run.report = *cluster.report();
   run.events = watch.events;
   EXPECT_EQ(run.report.outcome, "completed") << run.report.reason << " seed " << seed;
@@ -84,8 +84,8 @@ constexpr std::uint64_t kSeeds = kSanitized ? 5 : 15;
 
 TEST(Stragglers, ASlowReplicaIsLateAndStays) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(150),
-                               [](Cluster& cluster) { cluster.set_slower("replica 1", 300); });
+    const Straggling result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(150),
+                                  [](Cluster& cluster) { cluster.set_slower("replica 1", 300); });
     ASSERT_FALSE(result.named("late").empty()) << "seed " << seed;
     for (const Event& late : result.named("late")) {
       EXPECT_EQ(late.integer("replica"), 1) << "seed " << seed;
@@ -101,8 +101,8 @@ TEST(Stragglers, ASlowReplicaIsLateAndStays) {
 
 TEST(Stragglers, ASlowLoaderProcessIsNamed) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result = run(job_of(6, 3, StragglerAction::evict, 1), seed, milliseconds(150),
-                               [](Cluster& cluster) { cluster.set_slower("loader 0", 1000); });
+    const Straggling result = run(job_of(6, 3, StragglerAction::evict, 1), seed, milliseconds(150),
+                                  [](Cluster& cluster) { cluster.set_slower("loader 0", 1000); });
     ASSERT_FALSE(result.named("late").empty()) << "seed " << seed;
     for (const Event& late : result.named("late")) {
       if (late.has("loader"))
@@ -118,8 +118,8 @@ TEST(Stragglers, AFrozenLoaderIsLostAfterItsTimeAndAnotherOneLoads) {
   Job job = job_of(6, 3, StragglerAction::wait, 2);
   job.cluster.straggler.stuck_after = seconds(5);
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result = run(job, seed, milliseconds(150),
-                               [](Cluster& cluster) { cluster.freeze("loader 1", "muster-load"); });
+    const Straggling result = run(job, seed, milliseconds(150),
+                                  [](Cluster& cluster) { cluster.freeze("loader 1", "muster-load"); });
     ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
     const Event lost = result.named("lost")[0];
     EXPECT_EQ(lost.integer("loader"), 1) << "seed " << seed;
@@ -134,7 +134,7 @@ TEST(Stragglers, WithoutALoaderReplicasLoadForThemselvesIfTheJobSaysSo) {
   Job job = job_of(6, 3, StragglerAction::wait, 2);
   job.cluster.on_loader_loss = OnLoaderLoss::load_here;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result = run(job, seed, milliseconds(150), [](Cluster& cluster) {
+    const Straggling result = run(job, seed, milliseconds(150), [](Cluster& cluster) {
       for (const char* loader : {"loader 0", "loader 1"}) cluster.crash(loader, true);
     });
     EXPECT_EQ(result.named("lost").size(), 2u) << "seed " << seed;
@@ -144,7 +144,7 @@ TEST(Stragglers, WithoutALoaderReplicasLoadForThemselvesIfTheJobSaysSo) {
 
 TEST(Stragglers, ACutLinkToALoaderCostsTheLoader) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result =
+    const Straggling result =
         run(job_of(6, 3, StragglerAction::wait, 2), seed, milliseconds(150), [&](Cluster& cluster) {
           const bool there = seed % 3 != 1, back = seed % 3 != 2;
           if (there) cluster.disturb_data("loader 0", "replica 2", {.blocked = true, .times_out = false});
@@ -159,7 +159,7 @@ TEST(Stragglers, ACutLinkToALoaderCostsTheLoader) {
 TEST(Stragglers, ALostDemandIsAskedAgainAndCostsNobody) {
   std::size_t late = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result =
+    const Straggling result =
         run(job_of(6, 3, StragglerAction::wait, 2), seed, milliseconds(150), [](Cluster& cluster) {
           cluster.disturb_data("replica 1", "loader 1", {.loses_loading = 1});
           cluster.world().after(milliseconds(300),
@@ -173,8 +173,8 @@ TEST(Stragglers, ALostDemandIsAskedAgainAndCostsNobody) {
 
 TEST(Stragglers, EvictMeansLost) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result = run(job_of(6, 3, StragglerAction::evict), seed, milliseconds(150),
-                               [](Cluster& cluster) { cluster.set_slower("replica 2", 2000); });
+    const Straggling result = run(job_of(6, 3, StragglerAction::evict), seed, milliseconds(150),
+                                  [](Cluster& cluster) { cluster.set_slower("replica 2", 2000); });
     ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
     EXPECT_EQ(result.named("lost")[0].integer("replica"), 2) << "seed " << seed;
   }
@@ -184,7 +184,7 @@ TEST(Stragglers, StuckIsLostAfterItsTime) {
   Job job = job_of(6, 3, StragglerAction::wait);
   job.cluster.straggler.stuck_after = seconds(20);
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result =
+    const Straggling result =
         run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 2", 1e6); });
     ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
     const Event lost = result.named("lost")[0];
@@ -200,7 +200,7 @@ TEST(Stragglers, ShardsMoveFromASlowReplicaAndNobodyIsLost) {
   job.train.epochs = 6;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     job.train.compression = {static_cast<CompressionKind>(seed % 3), 0.3, 1, SecondCopy::any_host};
-    const Outcome result =
+    const Straggling result =
         run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 0", 30); });
     ASSERT_FALSE(result.named("shed").empty()) << "seed " << seed;
     EXPECT_LE(result.named("shed").size(), 3u) << "it settles, seed " << seed;
@@ -218,7 +218,7 @@ TEST(Stragglers, OthersComputeForASlowReplica) {
   Job job = job_of(8, 4, StragglerAction::speculate);
   job.cluster.straggler.patience = milliseconds(120);
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result =
+    const Straggling result =
         run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 2", 300); });
     ASSERT_FALSE(result.named("speculated").empty()) << "seed " << seed;
     for (const Event& event : result.named("speculated")) {
@@ -238,7 +238,7 @@ TEST(Stragglers, StepsGoOnWithoutALateReplicaAndItsSamplesComeBack) {
     job.train.compression = {compression, 0.3, 1, SecondCopy::same_host};
     job.cluster.straggler.patience = milliseconds(120);
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      const Outcome result =
+      const Straggling result =
           run(job, seed, milliseconds(150), [](Cluster& cluster) { cluster.set_slower("replica 2", 30); });
       for (const Event& event : result.named("dropped")) {
         EXPECT_EQ(event.integer("replica"), 2) << "seed " << seed;
@@ -259,7 +259,7 @@ TEST(Stragglers, WithoutACoordinatorALateReplicaIsWaitedFor) {
   Job job = job_of(8, 4, StragglerAction::drop);
   job.cluster.straggler.patience = milliseconds(120);
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result = run(job, seed, milliseconds(150), [](Cluster& cluster) {
+    const Straggling result = run(job, seed, milliseconds(150), [](Cluster& cluster) {
       cluster.pause(Cluster::kCoordinator);
       cluster.set_slower("replica 2", 30);
       cluster.world().after(milliseconds(600), [&cluster] {
@@ -274,7 +274,7 @@ TEST(Stragglers, WithoutACoordinatorALateReplicaIsWaitedFor) {
 TEST(Stragglers, ABrokenLinkBetweenTwoThatLiveCostsOneOfThem) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     for (const bool both_ways : {true, false}) {
-      const Outcome result =
+      const Straggling result =
           run(job_of(8, 4, StragglerAction::wait), seed, milliseconds(150), [&](Cluster& cluster) {
             cluster.disturb_data("replica 1", "replica 3", {.blocked = true});
             if (both_ways) cluster.disturb_data("replica 3", "replica 1", {.blocked = true});
@@ -288,7 +288,7 @@ TEST(Stragglers, ABrokenLinkBetweenTwoThatLiveCostsOneOfThem) {
 
 TEST(Stragglers, ATwoTwoCutCostsTwo) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result =
+    const Straggling result =
         run(job_of(8, 4, StragglerAction::wait), seed, milliseconds(150), [&](Cluster& cluster) {
           for (const char* one : {"replica 0", "replica 1"}) {
             for (const char* other : {"replica 2", "replica 3"}) {
@@ -305,8 +305,8 @@ TEST(Stragglers, ATwoTwoCutCostsTwo) {
 
 TEST(Stragglers, APausedProcessIsSuspectedAndLostAtThePatience) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(400),
-                               [](Cluster& cluster) { cluster.pause("replica 1"); });
+    const Straggling result = run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(400),
+                                  [](Cluster& cluster) { cluster.pause("replica 1"); });
     ASSERT_EQ(result.named("lost").size(), 1u) << "seed " << seed;
     const Event lost = result.named("lost")[0];
     EXPECT_EQ(lost.integer("replica"), 1) << "seed " << seed;
@@ -319,7 +319,7 @@ TEST(Stragglers, APausedProcessIsSuspectedAndLostAtThePatience) {
 
 TEST(Stragglers, AShortPauseCostsNobody) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome result =
+    const Straggling result =
         run(job_of(6, 3, StragglerAction::wait), seed, milliseconds(400), [](Cluster& cluster) {
           cluster.pause("replica 1");
           cluster.world().after(milliseconds(850), [&cluster] { cluster.resume("replica 1"); });
@@ -333,7 +333,7 @@ TEST(Stragglers, ACoordinatorThatWasStoppedBlamesNobody) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Job job = job_of(6, 3, StragglerAction::wait);
     job.train.epochs = 20;
-    const Outcome result = run(job, seed, milliseconds(400), [](Cluster& cluster) {
+    const Straggling result = run(job, seed, milliseconds(400), [](Cluster& cluster) {
       cluster.pause(Cluster::kCoordinator);
       cluster.world().after(seconds(3), [&cluster] { cluster.resume(Cluster::kCoordinator); });
     });

@@ -8,6 +8,7 @@
 #include "tests/unit/transport/transport_world.hpp"
 #include "transport/simulated/network.hpp"
 
+namespace muster::simulated_borrowing_test {
 namespace {
 
 using namespace muster;
@@ -142,3 +143,4 @@ TEST_F(SimulatedBorrowing, WhatIsNotTakenIsCopied) {
 }
 
 }  // namespace
+}  // namespace muster::simulated_borrowing_test

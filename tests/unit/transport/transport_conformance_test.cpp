@@ -7,6 +7,7 @@
 #include "muster/error.hpp"
 #include "tests/unit/transport/transport_world.hpp"
 
+namespace muster::transport_conformance_test {
 namespace {
 
 using namespace muster;
@@ -255,3 +256,4 @@ TEST_P(TransportContract, AnAddressOfNoUseIsAnError) {
 }
 
 }  // namespace
+}  // namespace muster::transport_conformance_test
