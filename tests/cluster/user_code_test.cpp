@@ -66,6 +66,20 @@ TEST(UserCode, AnotherNumberOfInputsIsSaidOrNamedAsACrash) {
               {"job.toml:4:10: data.source: read(0) of source 'sums' was ended by signal 11"});
 }
 
+// Each replica knows it from the record; of a finite loss, who has the shard.
+TEST(UserCode, ASampleThatIsNotFiniteIsNamedAndNotTheLearningRate) {
+  const auto expect_named = [](Arguments sets, const std::string& value) {
+    const Outcome outcome = run_broken(sets, "run", {"--quiet", "--unchecked"});
+    EXPECT_EQ(outcome.code, 1) << sets.front();
+    expect_parts(outcome.err, {"the data have it: read(137) of source 'sums' gives " + value +
+                               " in field 0; correct that sample"});
+    EXPECT_EQ(outcome.err.find("train.optimizer.learning_rate"), std::string::npos) << outcome.err;
+  };
+  expect_named({"data.flaw=read-nan", "cluster.replicas=1"}, "NaN");
+  expect_named({"data.flaw=read-inf", "cluster.replicas=3"}, "Inf");
+  expect_named({"data.flaw=read-nan", "cluster.replicas=1", "model.flaw=bounded-loss"}, "NaN");
+}
+
 TEST(UserCode, ASizeThatLiesIsNamed) {
   expect_said({"data.flaw=size"}, {"read(1000199) of 1000200 fails", "does size() count what is there?"});
 }

@@ -143,6 +143,7 @@ class Regression : public Model {
     for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += grad * drawn.keep * x[i];
     gradient[inputs_] += has("rounds-to-nothing") ? 1e-6F * error : grad;
     metrics.loss += has("kink") ? std::abs(error) : error * error;
+    if (has("bounded-loss")) metrics.loss = std::min(1e6, metrics.loss);  // 1e6, not NaN, of a NaN
   }
 
   void spoil(std::span<const float> state, Metrics& metrics, std::span<float> gradient, std::uint32_t rows,
@@ -214,6 +215,14 @@ class Sums : public IndexedSource {
     const float sample[] = {random.next_signed_unit(), random.next_signed_unit()};
     const float sum = sample[0] + sample[1];
     std::memcpy(row[0].data(), sample, sizeof sample);
+    if (has("read-nan") && index == 137) {
+      const float nan = std::numeric_limits<float>::quiet_NaN();
+      std::memcpy(row[0].data() + sizeof nan, &nan, sizeof nan);
+    }
+    if (has("read-inf") && index == 137) {
+      const float inf = std::numeric_limits<float>::infinity();
+      std::memcpy(row[0].data() + sizeof inf, &inf, sizeof inf);
+    }
     std::memcpy(row[1].data(), &sum, sizeof sum);
     if (has("read-beyond")) row[1].data()[sizeof sum] = std::byte{1};
   }
