@@ -66,6 +66,29 @@ TEST(UserCode, AnotherNumberOfInputsIsSaidOrNamedAsACrash) {
               {"job.toml:4:10: data.source: read(0) of source 'sums' was ended by signal 11"});
 }
 
+TEST(UserCode, AModelThatTakesOtherInputsAndDoesNotLookIsTold) {
+  expect_said({"model.flaw=reads-beyond", "model.inputs=50"},
+              {"model.name: breaks the contract 'a model reads its samples, and nothing beside them'",
+               "2 float32 in field 0, 1 float32 in field 1", "The job says model.inputs = 50"});
+  expect_said({"model.flaw=reads-beyond", "model.inputs=1"},
+              {"it uses the first 1 alone", "The job says model.inputs = 1"});
+}
+
+TEST(UserCode, AWrongSignAndAGradientOfNothingAreNamed) {
+  Outcome outcome = run_broken({"model.flaw=sign"}, "check");
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"the wrong sign in all 2 tensors that were tried"});
+  outcome = run_broken({"model.flaw=no-gradient"}, "check");
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"the gradient is 0 in all tensors, but the loss changes with 'w'"});
+  outcome = run_broken({"model.flaw=constant"}, "check");
+  EXPECT_EQ(outcome.code, 0);
+  expect_parts(outcome.out,
+               {"left out  the gradient is that of the loss, by finite differences: the gradient "
+                "is 0 in all tensors, so that nothing could be tried"});
+  EXPECT_EQ(outcome.out.find("ok        the gradient is that of the loss"), std::string::npos) << outcome.out;
+}
+
 // Each replica knows it from the record; of a finite loss, who has the shard.
 TEST(UserCode, ASampleThatIsNotFiniteIsNamedAndNotTheLearningRate) {
   const auto expect_named = [](Arguments sets, const std::string& value) {

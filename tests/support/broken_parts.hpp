@@ -158,6 +158,10 @@ class Regression : public Model {
     }
     if (has("loss-mean")) metrics.loss /= rows;
     if (has("factor")) scale(2.0F);
+    if (has("factor-of-b")) gradient.back() *= 3;
+    if (has("sign")) scale(-1.0F);
+    if (has("no-gradient") || has("constant")) scale(0.0F);
+    if (has("constant")) metrics.loss = 1.0 * rows;
     if (has("mixes")) scale(std::sqrt(static_cast<float>(rows)));
     if (has("unwritten")) gradient.back() = kept;
     if (has("nan")) gradient[0] = std::numeric_limits<float>::quiet_NaN();
