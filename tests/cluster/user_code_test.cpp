@@ -74,6 +74,20 @@ TEST(UserCode, AModelThatTakesOtherInputsAndDoesNotLookIsTold) {
               {"it uses the first 1 alone", "The job says model.inputs = 1"});
 }
 
+TEST(UserCode, LayoutAndFieldsAreNamedAsOtherCallsAre) {
+  expect_said({"model.flaw=layout-throw"},
+              {"job.toml:2:8: model.name: layout() of model 'regression': no table of layers"});
+  expect_said({"data.flaw=fields-throw"},
+              {"job.toml:4:10: data.source: fields() of source 'sums': no header line"});
+  for (const auto& [flaw, said] :
+       {std::pair("model.flaw=layout-hang", "model.name: layout() of model 'regression' has not returned"),
+        std::pair("data.flaw=fields-hang", "data.source: fields() of source 'sums' has not returned")}) {
+    const Outcome outcome = run_broken({flaw});
+    EXPECT_EQ(outcome.code, 2) << flaw;
+    expect_parts(outcome.err, {said, "within 6000 ms"});
+  }
+}
+
 TEST(UserCode, AWrongSignAndAGradientOfNothingAreNamed) {
   Outcome outcome = run_broken({"model.flaw=sign"}, "check");
   EXPECT_EQ(outcome.code, 2);
@@ -277,6 +291,37 @@ TEST(UserCode, WhereAReplicaDiesIsSaidWithStepAndShard) {
   EXPECT_EQ(outcome.code, 1);
   expect_parts(outcome.err, {"gradient_in_parts() of model 'regression' (step 3, shard ",
                              ") throws something that is no std::exception"});
+}
+
+TEST(UserCode, AProgramThatEndsItselfInACallSaysSoAndDoesNotSucceed) {
+  const std::string in = " in gradient_in_parts() of model 'regression' (step 3, shard ";
+  for (const char* flaw : {"exit-0-later", "exit-3-later", "quick-exit-later"}) {
+    const Outcome outcome = run_broken({std::string("model.flaw=") + flaw}, "run", {"--quiet"});
+    EXPECT_EQ(outcome.code, 1) << flaw;
+    expect_parts(outcome.err, {"muster: the program called exit()" + in, "exited with code 1" + in});
+  }
+  Outcome outcome = run_broken({"data.flaw=read-exit-later"}, "run", {"--quiet", "--unchecked"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {"the program called exit() in read(100) of source 'sums'"});
+  outcome = run_broken({"model.flaw=exit"}, "plan");
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err,
+               {"the program called exit() in gradient() of model 'regression'",
+                "model.name: gradient() of model 'regression' (step 1, shard 0) exited with code 1"});
+}
+
+TEST(UserCode, ANodeThatJoinsEndsWithAnErrorWhereItsModelCallsExit) {
+  const Folder folder;
+  const std::string address = free_address();
+  MusterProcess coordinator({"coordinate", folder.write("job.toml", kJob), "--listen", address, "--set",
+                             "model.flaw=exit-0-later", "--set", "cluster.replicas=1", "--events", "-"},
+                            {}, "muster_broken");
+  ASSERT_TRUE(coordinator.event("listening").is_object());
+  const Outcome outcome = MusterProcess({"join", "--coordinator", address}, {}, "muster_broken").wait();
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  expect_parts(outcome.err,
+               {"the program called exit() in gradient_in_parts() of model 'regression' (step 3"});
+  coordinator.wait();
 }
 
 // Each is lost for it, until it is seen that all will be.
