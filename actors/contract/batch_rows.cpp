@@ -1,7 +1,6 @@
 #include "actors/contract/batch_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace muster {
 
@@ -51,11 +50,36 @@ Batch padded(const Batch& batch, std::uint32_t padding) {
   return more;
 }
 
-bool all_finite(const Batch& batch) {
-  return std::ranges::all_of(batch.tensors, [](const Tensor& tensor) {
-    if (tensor.dtype != DType::float32) return true;
-    return std::ranges::all_of(tensor.as<float>(), [](float value) { return std::isfinite(value); });
-  });
+Batch with_margin(const Batch& batch, float behind) {
+  constexpr std::size_t kMargin = std::size_t{1} << 18;  // elements; a row may be read far beyond its end
+  Batch copy{batch.rows, batch.padding, {}};
+  copy.tensors.resize(batch.tensors.size());
+  for (std::size_t k = 0; k < batch.tensors.size(); ++k) {
+    const Tensor& from = batch.tensors[k];
+    Tensor& to = copy.tensors[k];
+    to.dtype = from.dtype;
+    to.shape = from.shape;
+    if (from.dtype == DType::float32) {  // what has been there stays in the vector's memory
+      to.bytes.resize(from.bytes.size() + kMargin * sizeof(float));
+      std::ranges::fill(to.as<float>(), behind);
+      to.bytes.resize(from.bytes.size());
+      std::ranges::copy(from.bytes, to.bytes.begin());
+    } else {
+      to.bytes = from.bytes;
+    }
+  }
+  return copy;
+}
+
+std::string row_text(const Batch& batch) {
+  std::string text;
+  for (std::size_t k = 0; k < batch.tensors.size(); ++k) {
+    const Tensor& tensor = batch.tensors[k];
+    const char* const types[] = {"float32", "int64", "uint8"};
+    text += (k == 0 ? "" : ", ") + std::to_string(row_bytes(tensor, batch) / size_of(tensor.dtype)) + " " +
+            types[static_cast<int>(tensor.dtype)] + " in field " + std::to_string(k);
+  }
+  return text;
 }
 
 }  // namespace muster

@@ -1,6 +1,8 @@
 // Parts and multiples of a micro-batch, for checks that compare what a model makes of them.
 #pragma once
 
+#include <string>
+
 #include "muster/tensors.hpp"
 
 namespace muster {
@@ -14,7 +16,11 @@ Batch twice(const Batch& batch);
 /// The rows of a batch, and behind them as many rows of padding: copies of its first one.
 Batch padded(const Batch& batch, std::uint32_t padding);
 
-/// Whether all its float32 numbers are finite.
-bool all_finite(const Batch& batch);
+/// A copy that is moved, and never copied, with so many bytes behind each float32 tensor that hold this
+/// number: what a model computes shows whether it reads them.
+Batch with_margin(const Batch& batch, float behind);
+
+/// What a row has: "2 float32 in field 0, 1 int64 in field 1".
+std::string row_text(const Batch& batch);
 
 }  // namespace muster

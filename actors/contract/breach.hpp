@@ -37,6 +37,8 @@ class ContractLog {
   /// One that was done along with another.
   void note(const std::string& check) { done_.push_back(check); }
   void leave_out(const std::string& check, const std::string& why);
+  /// One that began last, and could not be done: it is not among those that were done.
+  void give_up(const std::string& check, const std::string& why);
   bool time_is_over() const;
 
   const std::vector<std::string>& done() const { return done_; }

@@ -36,6 +36,14 @@ std::optional<Breach> try_model(const ModelTrial& trial, const ContractScope& sc
   }
 }
 
+// By the name that models give it.
+std::string inputs_of(const ModelConfig& model) {
+  const auto found = model.options.find("inputs");
+  const auto* const inputs =
+      found == model.options.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+  return inputs ? "model.inputs = " + std::to_string(*inputs) : "";
+}
+
 // 1, where it is not known.
 std::uint64_t steps_of(TrainerState& trainer) {
   const std::uint64_t epochs = trainer.job.train.epochs.value_or(1);
@@ -104,12 +112,13 @@ std::optional<Breach> check_model(TrainerState& trainer, const ContractScope& sc
                          !ready_made,
                          steps_of(trainer),
                          test ? &evaluated : nullptr,
-                         !trainer.job.checkpoint.start_from.empty()};
+                         !trainer.job.checkpoint.start_from.empty(),
+                         inputs_of(trainer.job.model)};
   const auto breach = try_model(trial, scope, log);
   if (!breach || breach->check != kComputes || samples.rows == batch->rows) return breach;
   // It may be for batches of the job's size alone.
   return try_model({trial.model, trial.state, *batch, trial.key, trial.seed, trial.bfloat16, trial.pads,
-                    trial.needs_finite, false, trial.steps, test.get(), trial.given_state},
+                    trial.needs_finite, false, trial.steps, test.get(), trial.given_state, trial.inputs},
                    scope, log);
 }
 

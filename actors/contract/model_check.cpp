@@ -8,7 +8,9 @@
 #include "actors/contract/batch_rows.hpp"
 #include "actors/contract/guarded_vector.hpp"
 #include "actors/contract/layout_check.hpp"
+#include "actors/contract/row_check.hpp"
 #include "actors/contract/sum_check.hpp"
+#include "actors/pipeline/batch_check.hpp"
 #include "gpu/optimizer/block_hash.hpp"
 
 namespace muster {
@@ -39,6 +41,7 @@ class ModelCheck {
   // Of a large model there is time for the first ones only: what goes wrong most often comes first.
   std::optional<Breach> run() {
     if (auto breach = written()) return breach;
+    if (auto breach = check_rows(model_, log_)) return breach;
     if (auto breach = finite()) return breach;
     if (auto breach = check_sums(model_, log_)) return breach;
     if (auto breach = repeats()) return breach;
@@ -57,7 +60,7 @@ class ModelCheck {
   std::span<const float> first() const { return model_.first().values(); }
 
   Metrics gradient(GuardedFloats& into, float before = GuardedFloats::poison()) {
-    return model_.gradient(trial_.batch, into, model_.first_key(), before);
+    return model_.gradient(model_.batch(), into, model_.first_key(), before);
   }
 
   std::optional<Breach> initialized() {
@@ -127,8 +130,11 @@ class ModelCheck {
     } else {
       return std::nullopt;
     }
-    if (!all_finite(trial_.batch))
-      return broken(kFinite, what, "the samples themselves have a NaN or Inf: look at what the source reads");
+    if (const auto place = find_not_finite(trial_.batch))
+      return broken(kFinite, what,
+                    "the samples themselves have it: field " + std::to_string(place->field) + " of sample " +
+                        std::to_string(place->row) + " of the first micro-batch is " + figure(place->value) +
+                        ": look at what the source reads");
     return broken(kFinite, what,
                   "usual causes are a label that the model has no class for, log(0), and a division by 0");
   }
@@ -145,7 +151,7 @@ class ModelCheck {
       }
     }).join();
     if (thrown) {
-      log_.leave_out(kRepeats, "the model computes on the thread alone that it was made on");
+      log_.give_up(kRepeats, "the model computes on the thread alone that it was made on");
       return std::nullopt;
     }
     if (same_bits(first(), other_.values())) return std::nullopt;
@@ -172,7 +178,7 @@ class ModelCheck {
     std::string mistake;
     other_.fill(GuardedFloats::poison());
     trial_.model.gradient_in_parts(
-        trial_.state, trial_.batch, model_.first_key(), other_.span(),
+        trial_.state, model_.batch(), model_.first_key(), other_.span(),
         [&](std::size_t begin, std::size_t count) {
           if (begin > said.size() || count > said.size() - begin) {
             mistake = "elements " + std::to_string(begin) + " to " + std::to_string(begin + count) +

@@ -25,6 +25,7 @@ struct ModelTrial {
   std::uint64_t steps = 1;      ///< of the job, as far as is known
   const Batch* test = nullptr;  ///< samples to evaluate; null: the job evaluates nothing
   bool given_state = false;     ///< `state` is from a file, and not what the model begins with
+  std::string inputs = {};  ///< the job's key for the numbers in a sample: "model.inputs = 50"; may be empty
 };
 
 /// The first broken promise. The gradient is written whole and within its bounds, is finite, is a sum over
@@ -33,8 +34,9 @@ struct ModelTrial {
 /// state's size. Throws what the model throws.
 std::optional<Breach> check_model(const ModelTrial& trial, ContractLog& log);
 
-/// Finite differences of the loss along each tensor's gradient, and one random direction, against the
-/// gradient: `tensors_max` tensors, the largest first. Takes two vectors more.
+/// Finite differences of the loss along each tensor's gradient, against the gradient: `tensors_max` tensors,
+/// the largest first. What differs is named as a wrong sign or a factor where it is one. A gradient that is 0
+/// everywhere is held against a loss that changes. Takes two vectors more.
 std::optional<Breach> check_gradient_by_differences(const ModelTrial& trial, std::size_t tensors_max,
                                                     ContractLog& log);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "actors/contract/batch_rows.hpp"
+#include "actors/contract/row_check.hpp"
 #include "actors/contract/sums.hpp"
 #include "gpu/optimizer/block_hash.hpp"
 
@@ -83,7 +84,8 @@ class SumCheck {
   Breach broken(const std::string& found, const std::string& likely) const {
     return model_.broken(kSum, found, likely);
   }
-  std::string depends_on_others() const {
+  std::string depends_on_others() {
+    if (const std::string misread = misread_rows(model_); !misread.empty()) return misread;
     std::string sizes;
     for (const Tensor& tensor : split_.whole.tensors)
       sizes += (sizes.empty() ? "" : ", ") +
@@ -147,7 +149,7 @@ class SumCheck {
                         (parts.finite() ? " is not finite, " : " is finite, ") + split_.name +
                         (parts.finite() ? " is" : " is not"),
                     "a usual cause is a division by a number of labels or tokens, which may be 0");
-    log_.leave_out(kSum, "the numbers are not finite, which train.not_finite = \"report\" allows");
+    log_.give_up(kSum, "the numbers are not finite, which train.not_finite = \"report\" allows");
     return std::nullopt;
   }
 
@@ -181,8 +183,8 @@ class SumCheck {
     if (enough && is_half(loss_of_whole, loss_of_parts))
       return broken("the loss" + of_rows() + " is on average half of " + split_.name + ": a mean",
                     kReturnSums);
-    log_.leave_out(kSum, "the model draws random numbers for each step, which parts of a batch do not share" +
-                             std::string(enough ? ": only a mean would have been found" : ""));
+    log_.give_up(kSum, "the model draws random numbers for each step, which parts of a batch do not share" +
+                           std::string(enough ? ": only a mean would have been found" : ""));
     return std::nullopt;
   }
 
@@ -202,7 +204,7 @@ std::optional<Breach> check_sums(TriedModel& model, ContractLog& log) {
   try {
     return SumCheck(model, log).run();
   } catch (const std::exception& error) {  // it took the whole
-    log.leave_out(kSum, "the model takes no part, or no multiple, of a batch: " + std::string(error.what()));
+    log.give_up(kSum, "the model takes no part, or no multiple, of a batch: " + std::string(error.what()));
     return std::nullopt;
   }
 }
@@ -261,7 +263,7 @@ std::optional<Breach> check_padding(TriedModel& model, ContractLog& log) {
   if (sums.worst == SumComparison::kNone && close(found.loss, model.metrics().loss, kTolerance))
     return std::nullopt;
   if (!std::isfinite(model.metrics().loss) || model.draws(log)) {
-    log.leave_out(kPadding, "random numbers, or such as are not finite, have a say");
+    log.give_up(kPadding, "random numbers, or such as are not finite, have a say");
     return std::nullopt;
   }
   return model.broken(

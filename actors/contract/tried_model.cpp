@@ -2,14 +2,19 @@
 
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
+#include "actors/contract/batch_rows.hpp"
 #include "actors/contract/layout_check.hpp"
 #include "muster/random.hpp"
 
 namespace muster {
 
 TriedModel::TriedModel(const ModelTrial& trial)
-    : trial_(trial), layout_(trial.model.layout()), first_(layout_.total()) {}
+    : trial_(trial),
+      layout_(trial.model.layout()),
+      batch_(with_margin(trial.batch, std::numeric_limits<float>::quiet_NaN())),  // not what is written over
+      first_(layout_.total()) {}
 
 Breach TriedModel::broken(const std::string& check, const std::string& found,
                           const std::string& likely) const {
@@ -26,7 +31,7 @@ StepKey TriedModel::other_key(std::uint64_t number) const {
 }
 
 void TriedModel::compute_first() {
-  metrics_ = gradient(trial_.batch, first_, first_key());
+  metrics_ = gradient(batch_, first_, first_key());
   computed_ = true;
 }
 
@@ -38,8 +43,7 @@ bool TriedModel::draws(const ContractLog& log) {
   for (std::uint64_t number = 1; number <= kAtMost && !*draws_; ++number) {
     if (number > kAtLeast && log.time_is_over()) break;
     const bool next = number == 2 && trial_.steps > 1;  // it may draw from the step alone
-    const Metrics metrics =
-        gradient(trial_.batch, other, next ? StepKey{trial_.seed, 1, 2, 0} : other_key(number));
+    const Metrics metrics = gradient(batch_, other, next ? StepKey{trial_.seed, 1, 2, 0} : other_key(number));
     draws_ = std::memcmp(&metrics.loss, &metrics_.loss, sizeof metrics.loss) != 0 ||
              !same_bits(first_.values(), other.values());
   }

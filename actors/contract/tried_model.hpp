@@ -15,7 +15,8 @@ class TriedModel {
   explicit TriedModel(const ModelTrial& trial);
 
   const ModelTrial& trial() const { return trial_; }
-  const Batch& batch() const { return trial_.batch; }
+  /// The trial's, with NaN behind its samples.
+  const Batch& batch() const { return batch_; }
   const Layout& layout() const { return layout_; }
   Breach broken(const std::string& check, const std::string& found, const std::string& likely) const;
   std::string element(std::size_t index) const;
@@ -49,6 +50,7 @@ class TriedModel {
  private:
   const ModelTrial& trial_;
   const Layout& layout_;
+  const Batch batch_;
   GuardedFloats first_;
   Metrics metrics_;
   bool computed_ = false;

@@ -364,6 +364,10 @@ std::vector<EventSpec> events_of_failure() {
         {"element", kInteger, false, "the first such element in it, row by row, from 0"},
         {"value", kText, true, "\"NaN\", \"Inf\" or \"-Inf\""},
         {"shard", kInteger, false, "the first shard whose loss is not finite"},
+        {"sample", kInteger, false,
+         "a sample that has a NaN or Inf itself: its index in the source; of ready-made batches that of the "
+         "batch, of a generator its number in the shard's epoch"},
+        {"field", kInteger, false, "the field of the source that has it, from 0"},
         {"stops", kBoolean, true, "whether the run ends with it"},
         {"hint", kText, true, "what may help"}}},
       {"refused",

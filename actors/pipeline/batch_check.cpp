@@ -1,6 +1,7 @@
 #include "actors/pipeline/batch_check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace muster {
@@ -41,6 +42,23 @@ std::string batch_mistake(const Batch& batch) {
     }
   }
   return {};
+}
+
+std::optional<NotFinitePlace> find_not_finite(const Batch& batch) {
+  std::optional<NotFinitePlace> first;
+  for (std::size_t k = 0; k < batch.tensors.size(); ++k) {
+    const Tensor& tensor = batch.tensors[k];
+    if (tensor.dtype != DType::float32 || batch.rows == 0) continue;
+    const auto values = tensor.as<float>();
+    const std::size_t row = values.size() / (std::size_t{batch.rows} + batch.padding);
+    const auto samples = values.first(row * batch.rows);
+    const auto bad = std::ranges::find_if(samples, [](float value) { return !std::isfinite(value); });
+    if (bad == samples.end()) continue;
+    const auto index = static_cast<std::size_t>(bad - samples.begin());
+    const auto number = static_cast<std::uint32_t>(index / row);
+    if (!first || number < first->row) first = {static_cast<std::uint32_t>(k), number, index % row, *bad};
+  }
+  return first;
 }
 
 }  // namespace muster

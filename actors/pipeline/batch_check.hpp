@@ -2,6 +2,8 @@
 // process.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "muster/tensors.hpp"
@@ -18,5 +20,16 @@ bool tensor_bytes(DType dtype, const std::vector<std::int64_t>& shape, std::uint
 /// Empty, or what is wrong: no rows, tensors without a batch dimension of rows + padding, bytes that do not
 /// fit the shape.
 std::string batch_mistake(const Batch& batch);
+
+/// A NaN or Inf in a batch.
+struct NotFinitePlace {
+  std::uint32_t field = 0;  ///< the tensor
+  std::uint32_t row = 0;
+  std::size_t element = 0;  ///< of the row, row-major
+  float value = 0;
+};
+
+/// The first one of the first row that has one; padding does not count.
+std::optional<NotFinitePlace> find_not_finite(const Batch& batch);
 
 }  // namespace muster

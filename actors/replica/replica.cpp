@@ -260,7 +260,10 @@ void ReplicaState::on(const Updated& message) {
   const RoundRecord& record = *last_.record();
   const TrainerState& trainer = context_.trainer();
   if (message.not_finite) {  // all replicas find the same
-    Event event = not_finite_event(message.not_finite, record, trainer.job, trainer.model->layout());
+    NotFiniteCause cause = trainer.cause.cause();
+    look_at_samples(batches_.items(), record, cause);
+    Event event = not_finite_event(message.not_finite, cause, record, trainer.job, trainer.model->layout(),
+                                   context_.setup.facts);
     if (trainer.job.train.not_finite == OnNotFinite::stop) return stop_before(std::move(event));
     if (context_.speaks()) context_.raise(std::move(event));
   }

@@ -120,6 +120,7 @@ std::shared_ptr<TrainerState> make_trainer_state(const Job& job, const Registry&
     trainer->finite = FiniteCheck(trainer->device);
     trainer->gradient = GradientMemory(trainer->device, reduced, layout.total());
     begin_state(*trainer);
+    trainer->cause.begin(*trainer->device, trainer->state.span().first(layout.parameters));
     if (job.train.clip_norm)
       trainer->clipping =
           std::make_unique<Clipping>(trainer->device, layout.parameters, *job.train.clip_norm);
@@ -338,8 +339,8 @@ Computed compute_step(TrainerState& trainer, Accumulator& accumulator, const std
       return add_gradient(trainer, accumulator, leaf, item, key, offering, i + 1 == last, hash);
     });
     if (offering.audited == item.shard) computed.audits.push_back({item.shard, 0, hash.finish()});
-    computed.metrics.push_back(
-        {item.shard, 0, metrics.loss, metrics.correct, trainer.model->weight(*item.batch)});
+    computed.metrics.push_back({item.shard, bad_sample_of(*item.batch, metrics.loss), metrics.loss,
+                                metrics.correct, trainer.model->weight(*item.batch)});
   }
   for (std::size_t i = 0; last == 0 && i < items.size(); ++i) accumulator.skip_leaf();
   if (!offering.stays) computed.nodes = accumulator.nodes();

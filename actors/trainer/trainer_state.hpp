@@ -64,6 +64,7 @@ struct TrainerState {
   /// A replica that loads only where no loader process is left opens its data when it is asked for a
   /// micro-batch, and lets go of them when there is a loader again.
   NodeData data;
+  CauseFinder cause;  ///< of what is not finite
 };
 
 /// How much of a GPU a replica of this job may take.

@@ -82,6 +82,9 @@ NotFinite apply_step(TrainerState& trainer, const RoundRecord& record, MeanIs me
   if (trainer.clipping) trainer.clipping->measure(result.first(trainer.model->layout().parameters));
   // This waits for copies, too: the host's vector is written to in the next round, or read by others.
   const NotFinite found = trainer.finite.look(result, record.metrics);
+  if (found)
+    trainer.cause.look(*trainer.device, trainer.state.span().first(trainer.model->layout().parameters),
+                       record.metrics);
   if (found && trainer.job.train.not_finite == OnNotFinite::stop) return found;
   keep_mean_of_step(trainer);
   if (trainer.part) trainer.part->commit(record.step, record.shards);
@@ -95,6 +98,7 @@ NotFinite apply_step(TrainerState& trainer, const RoundRecord& record, MeanIs me
     update_on_host(trainer, record.step, result);
   }
   trainer.applied = record.step;
+  trainer.cause.applied(record);
   return found;
 }
 

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "actors/user_calls/exit_guard.hpp"
 #include "muster/error.hpp"
 
 namespace muster {
@@ -21,6 +22,7 @@ class NotedCall {
   template <class Call>
   auto run(Call&& call, std::uint64_t one = 0, std::uint64_t two = 0) const -> decltype(call()) {
     const CallNote::Scope scope(note_.get(), code_, what_, one, two);
+    const ExitGuard guard(what_, one, two);
     try {
       return call();
     } catch (const JobError&) {
@@ -49,9 +51,14 @@ class NotedModel final : public Model {
         gradient_(note, UserCode::model, "gradient() of model '" + name + step()),
         in_parts_(note, UserCode::model, "gradient_in_parts() of model '" + name + step()),
         evaluate_(note, UserCode::model, "evaluate() of model '" + name + "'"),
-        model_(std::move(model)) {}
+        model_(std::move(model)),
+        layout_(
+            NotedCall(note, UserCode::model, "layout() of model '" + name + "'").run([&]() -> const Layout& {
+              return model_->layout();
+            })) {}
 
-  const Layout& layout() const override { return model_->layout(); }
+  // Any thread asks for it, at any time.
+  const Layout& layout() const override { return layout_; }
   void initialize(std::uint64_t seed, std::span<float> state) override {
     initialize_.run([&] { model_->initialize(seed, state); });
   }
@@ -83,6 +90,7 @@ class NotedModel final : public Model {
 
   const NotedCall initialize_, weight_, check_, gradient_, in_parts_, evaluate_;
   const std::unique_ptr<Model> model_;
+  const Layout& layout_;
 };
 
 // What the three kinds of source share. Base: the kind.
@@ -100,8 +108,10 @@ class NotedSource : public Base {
 
  protected:
   NotedCall call(const std::string& function) const { return {note_, UserCode::source, function + of_}; }
-  const std::shared_ptr<CallNote>& note() const { return note_; }
-  const std::string& of() const { return of_; }
+  /// Asked once, when the source is made.
+  const std::vector<Field>& fields_of(const Base& kind) const {
+    return call("fields()").run([&]() -> const std::vector<Field>& { return kind.fields(); });
+  }
 
   Base& kind_;
 
@@ -118,13 +128,14 @@ class NotedIndexed final : public NotedSource<IndexedSource> {
   std::uint64_t size() const override {
     return size_.run([&] { return kind_.size(); });
   }
-  const std::vector<Field>& fields() const override { return kind_.fields(); }
+  const std::vector<Field>& fields() const override { return fields_; }
   void read(std::uint64_t index, Row row) override {
     read_.run([&] { kind_.read(index, row); }, index);
   }
 
  private:
   const NotedCall size_ = call("size()"), read_ = call("read(" + kOne + ")");
+  const std::vector<Field>& fields_ = fields_of(kind_);
 };
 
 class NotedBatches final : public NotedSource<BatchSource> {
@@ -159,7 +170,7 @@ class NotedGenerator final : public Generator {
 class NotedGenerators final : public NotedSource<GeneratorSource> {
  public:
   using NotedSource::NotedSource;
-  const std::vector<Field>& fields() const override { return kind_.fields(); }
+  const std::vector<Field>& fields() const override { return fields_; }
   std::unique_ptr<Generator> open(std::uint32_t shard, std::uint32_t shards, std::uint64_t epoch) override {
     auto generator = open_.run([&] { return kind_.open(shard, shards, epoch); }, shard, epoch);
     if (!generator) return nullptr;
@@ -169,13 +180,14 @@ class NotedGenerators final : public NotedSource<GeneratorSource> {
  private:
   const NotedCall open_ = call("open(), shard " + kOne + " in epoch " + kTwo + ","),
                   next_ = call("next(), shard " + kOne + " in epoch " + kTwo + ",");
+  const std::vector<Field>& fields_ = fields_of(kind_);
 };
 
-// What the user's factory throws is about what the job names by this key.
+// What the user's code throws while it is made is about what the job names by this key.
 template <class Make>
-auto made(const NotedCall& call, const std::string& key, const Make& make) {
+auto made(const std::string& key, const Make& make) {
   try {
-    return call.run(make);
+    return make();
   } catch (const JobError&) {
     throw;
   } catch (const Error& error) {
@@ -201,15 +213,20 @@ std::unique_ptr<Source> noted_source(std::unique_ptr<Source> source, const std::
 std::unique_ptr<Model> noted_model(const std::string& name,
                                    const std::function<std::unique_ptr<Model>()>& make,
                                    std::shared_ptr<CallNote> note) {
-  auto model = made(NotedCall(note, UserCode::model, "making model '" + name + "'"), "model.name", make);
-  if (!model) throw JobError("model.name", "the factory of model '" + name + "' gives no model");
-  return std::make_unique<NotedModel>(std::move(model), name, note);
+  const std::string key = "model.name";
+  auto model =
+      made(key, [&] { return NotedCall(note, UserCode::model, "making model '" + name + "'").run(make); });
+  if (!model) throw JobError(key, "the factory of model '" + name + "' gives no model");
+  return made(key, [&] { return std::make_unique<NotedModel>(std::move(model), name, note); });
 }
 
 Dataset noted_dataset(const std::string& name, const std::function<Dataset()>& make,
                       std::shared_ptr<CallNote> note) {
-  Dataset data = made(NotedCall(note, UserCode::source, "making source '" + name + "'"), "data.source", make);
-  return {noted_source(std::move(data.train), name, note), noted_source(std::move(data.test), name, note)};
+  return made("data.source", [&] {
+    Dataset data = NotedCall(note, UserCode::source, "making source '" + name + "'").run(make);
+    return Dataset{noted_source(std::move(data.train), name, note),
+                   noted_source(std::move(data.test), name, note)};
+  });
 }
 
 }  // namespace muster

@@ -22,6 +22,10 @@ embed, job, folder = sys.argv[1:]
 report = run([embed, "run", job], folder)
 equal("outcome", report["outcome"], "completed")
 holds(f"accuracy {report['evaluation'][-1]['accuracy']} is above 0.9", report["evaluation"][-1]["accuracy"] > 0.9)
+wrong = subprocess.run([embed, "plan", job, "--set", "model.inputs=50"], stderr=subprocess.PIPE, text=True)
+equal("another number of inputs: exit code", wrong.returncode, 2)
+holds("it is said at its key: " + wrong.stderr.strip(),
+      "model.inputs: the model takes 50 numbers, a sample of the source has 2" in wrong.stderr)
 for how in ("processes", "threads"):
     watched, seen = watch(how, "watched")
     equal(f"{how}: outcome", watched["outcome"], "completed")

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+
+#include "muster/error.hpp"
 
 namespace {
 
@@ -17,6 +20,22 @@ class Logistic final : public muster::Model {
   const muster::Layout& layout() const override { return layout_; }
 
   void initialize(std::uint64_t, std::span<float> state) override { std::ranges::fill(state, 0.0F); }
+
+  // A job whose model and source do not fit is refused before it starts, at the key that is named here.
+  void check_batch(const muster::Batch& batch) const override {
+    const std::size_t rows = std::size_t{batch.rows} + batch.padding;
+    if (batch.tensors.size() != 2 || batch.tensors[0].dtype != muster::DType::float32 ||
+        batch.tensors[1].dtype != muster::DType::int64 || batch.tensors[1].as<std::int64_t>().size() != rows)
+      throw muster::JobError("data.source", "a sample must be float32 numbers and one int64, its label");
+    if (const std::size_t given = batch.tensors[0].as<float>().size() / rows; given != inputs_)
+      throw muster::JobError("model.inputs", "the model takes " + std::to_string(inputs_) +
+                                                 " numbers, a sample of the source has " +
+                                                 std::to_string(given));
+    for (const std::int64_t label : batch.tensors[1].as<std::int64_t>().first(batch.rows)) {
+      if (label != 0 && label != 1)
+        throw muster::JobError("data.source", "labels are 0 and 1, there is " + std::to_string(label));
+    }
+  }
 
   muster::Metrics gradient(std::span<const float> state, const muster::Batch& batch, const muster::StepKey&,
                            std::span<float> gradient) override {

@@ -27,6 +27,15 @@ class Linear final : public Model {
     for (auto& value : state) value = bound * random.next_signed_unit();
   }
 
+  void check_batch(const Batch& batch) const override {
+    const bool has_both = batch.tensors.size() >= 2 && batch.tensors[0].dtype == DType::float32 &&
+                          batch.tensors[1].dtype == DType::float32;
+    if (!has_both)
+      throw JobError("data.source", "model linear takes samples of two float32 fields, inputs and targets");
+    check_field(batch, 0, "model.inputs", inputs_);
+    check_field(batch, 1, "model.outputs", outputs_);
+  }
+
   Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey&,
                    std::span<float> gradient) override {
     MUSTER_CHECK(gradient.size() == layout_.total(), gradient.size(), layout_.total());
@@ -63,7 +72,7 @@ class Linear final : public Model {
   template <class Visit>
   void for_each_row(std::span<const float> state, const Batch& batch, Metrics& metrics, Visit&& visit) {
     MUSTER_CHECK(state.size() == layout_.total(), state.size(), layout_.total());
-    check(batch);
+    check_batch(batch);
     const float* inputs = batch.tensors[0].as<float>().data();
     const float* targets = batch.tensors[1].as<float>().data();
     for (std::uint32_t r = 0; r < batch.rows; ++r, inputs += inputs_, targets += outputs_) {
@@ -78,15 +87,13 @@ class Linear final : public Model {
     }
   }
 
-  void check(const Batch& batch) const {
-    const std::size_t rows = static_cast<std::size_t>(batch.rows) + batch.padding;
-    const bool fits = batch.tensors.size() >= 2 && batch.tensors[0].dtype == DType::float32 &&
-                      batch.tensors[1].dtype == DType::float32 &&
-                      batch.tensors[0].bytes.size() == rows * inputs_ * sizeof(float) &&
-                      batch.tensors[1].bytes.size() == rows * outputs_ * sizeof(float);
-    if (fits) return;
-    throw Error("model linear: a batch of " + std::to_string(rows) + " rows must hold float32 [rows, " +
-                std::to_string(inputs_) + "] and float32 [rows, " + std::to_string(outputs_) + "]");
+  static void check_field(const Batch& batch, std::size_t field, const char* key, std::size_t wanted) {
+    const std::size_t rows = std::size_t{batch.rows} + batch.padding;
+    const std::size_t elements = batch.tensors[field].as<float>().size();
+    if (elements == rows * wanted) return;
+    throw JobError(key, "model linear takes " + std::to_string(wanted) + " numbers in field " +
+                            std::to_string(field) + " of a sample, the source gives " +
+                            std::to_string(rows == 0 ? 0 : elements / rows));
   }
 
   std::size_t inputs_;

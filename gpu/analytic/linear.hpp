@@ -15,7 +15,7 @@ std::vector<OptionSpec> linear_options();
 
 /// Batch: tensors[0] float32 [rows, inputs], tensors[1] float32 [rows, outputs]. State: weight [outputs,
 /// inputs], bias [outputs]. The initial state is uniform in +-1/sqrt(inputs), from splitmix64 of the seed.
-/// gradient() and evaluate() throw Error on a batch of other shapes.
+/// check_batch(), gradient() and evaluate() throw JobError on a batch of other shapes.
 std::unique_ptr<Model> make_linear(const Options& options, const ModelContext& context);
 
 }  // namespace muster

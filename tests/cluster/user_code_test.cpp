@@ -67,6 +67,57 @@ TEST(UserCode, AnotherNumberOfInputsIsSaidOrNamedAsACrash) {
               {"job.toml:4:10: data.source: read(0) of source 'sums' was ended by signal 11"});
 }
 
+TEST(UserCode, AModelThatTakesOtherInputsAndDoesNotLookIsTold) {
+  expect_said({"model.flaw=reads-beyond", "model.inputs=50"},
+              {"model.name: breaks the contract 'a model reads its samples, and nothing beside them'",
+               "2 float32 in field 0, 1 float32 in field 1", "The job says model.inputs = 50"});
+  expect_said({"model.flaw=reads-beyond", "model.inputs=1"},
+              {"it uses the first 1 alone", "The job says model.inputs = 1"});
+}
+
+TEST(UserCode, LayoutAndFieldsAreNamedAsOtherCallsAre) {
+  expect_said({"model.flaw=layout-throw"},
+              {"job.toml:2:8: model.name: layout() of model 'regression': no table of layers"});
+  expect_said({"data.flaw=fields-throw"},
+              {"job.toml:4:10: data.source: fields() of source 'sums': no header line"});
+  for (const auto& [flaw, said] :
+       {std::pair("model.flaw=layout-hang", "model.name: layout() of model 'regression' has not returned"),
+        std::pair("data.flaw=fields-hang", "data.source: fields() of source 'sums' has not returned")}) {
+    const Outcome outcome = run_broken({flaw});
+    EXPECT_EQ(outcome.code, 2) << flaw;
+    expect_parts(outcome.err, {said, "within 6000 ms"});
+  }
+}
+
+TEST(UserCode, AWrongSignAndAGradientOfNothingAreNamed) {
+  Outcome outcome = run_broken({"model.flaw=sign"}, "check");
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"the wrong sign in all 2 tensors that were tried"});
+  outcome = run_broken({"model.flaw=no-gradient"}, "check");
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err, {"the gradient is 0 in all tensors, but the loss changes with 'w'"});
+  outcome = run_broken({"model.flaw=constant"}, "check");
+  EXPECT_EQ(outcome.code, 0);
+  expect_parts(outcome.out,
+               {"left out  the gradient is that of the loss, by finite differences: the gradient "
+                "is 0 in all tensors, so that nothing could be tried"});
+  EXPECT_EQ(outcome.out.find("ok        the gradient is that of the loss"), std::string::npos) << outcome.out;
+}
+
+// Each replica knows it from the record; of a finite loss, who has the shard.
+TEST(UserCode, ASampleThatIsNotFiniteIsNamedAndNotTheLearningRate) {
+  const auto expect_named = [](Arguments sets, const std::string& value) {
+    const Outcome outcome = run_broken(sets, "run", {"--quiet", "--unchecked"});
+    EXPECT_EQ(outcome.code, 1) << sets.front();
+    expect_parts(outcome.err, {"the data have it: read(137) of source 'sums' gives " + value +
+                               " in field 0; correct that sample"});
+    EXPECT_EQ(outcome.err.find("train.optimizer.learning_rate"), std::string::npos) << outcome.err;
+  };
+  expect_named({"data.flaw=read-nan", "cluster.replicas=1"}, "NaN");
+  expect_named({"data.flaw=read-inf", "cluster.replicas=3"}, "Inf");
+  expect_named({"data.flaw=read-nan", "cluster.replicas=1", "model.flaw=bounded-loss"}, "NaN");
+}
+
 TEST(UserCode, ASizeThatLiesIsNamed) {
   expect_said({"data.flaw=size"}, {"read(1000199) of 1000200 fails", "does size() count what is there?"});
 }
@@ -241,6 +292,37 @@ TEST(UserCode, WhereAReplicaDiesIsSaidWithStepAndShard) {
   EXPECT_EQ(outcome.code, 1);
   expect_parts(outcome.err, {"gradient_in_parts() of model 'regression' (step 3, shard ",
                              ") throws something that is no std::exception"});
+}
+
+TEST(UserCode, AProgramThatEndsItselfInACallSaysSoAndDoesNotSucceed) {
+  const std::string in = " in gradient_in_parts() of model 'regression' (step 3, shard ";
+  for (const char* flaw : {"exit-0-later", "exit-3-later", "quick-exit-later"}) {
+    const Outcome outcome = run_broken({std::string("model.flaw=") + flaw}, "run", {"--quiet"});
+    EXPECT_EQ(outcome.code, 1) << flaw;
+    expect_parts(outcome.err, {"muster: the program called exit()" + in, "exited with code 1" + in});
+  }
+  Outcome outcome = run_broken({"data.flaw=read-exit-later"}, "run", {"--quiet", "--unchecked"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {"the program called exit() in read(100) of source 'sums'"});
+  outcome = run_broken({"model.flaw=exit"}, "plan");
+  EXPECT_EQ(outcome.code, 2);
+  expect_parts(outcome.err,
+               {"the program called exit() in gradient() of model 'regression'",
+                "model.name: gradient() of model 'regression' (step 1, shard 0) exited with code 1"});
+}
+
+TEST(UserCode, ANodeThatJoinsEndsWithAnErrorWhereItsModelCallsExit) {
+  const Folder folder;
+  const std::string address = free_address();
+  MusterProcess coordinator({"coordinate", folder.write("job.toml", kJob), "--listen", address, "--set",
+                             "model.flaw=exit-0-later", "--set", "cluster.replicas=1", "--events", "-"},
+                            {}, "muster_broken");
+  ASSERT_TRUE(coordinator.event("listening").is_object());
+  const Outcome outcome = MusterProcess({"join", "--coordinator", address}, {}, "muster_broken").wait();
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  expect_parts(outcome.err,
+               {"the program called exit() in gradient_in_parts() of model 'regression' (step 3"});
+  coordinator.wait();
 }
 
 // Each is lost for it, until it is seen that all will be.

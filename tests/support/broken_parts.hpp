@@ -41,7 +41,11 @@ class Regression : public Model {
     if (has("gap")) ++layout_.entries[1].offset;
   }
 
-  const Layout& layout() const override { return layout_; }
+  const Layout& layout() const override {
+    if (has("layout-throw")) throw std::runtime_error("no table of layers");
+    while (has("layout-hang")) std::this_thread::yield();
+    return layout_;
+  }
 
   void initialize(std::uint64_t seed, std::span<float> state) override {
     std::random_device anything;
@@ -102,6 +106,10 @@ class Regression : public Model {
     if (key.step == 3) has_trained_ = true;
     if (has("crash-later") && key.step == 3) crash();
     if (has("exit-later") && key.step == 3) std::_Exit(9);
+    if (has("exit-0-later") && key.step == 3) std::exit(0);
+    if (has("exit-3-later") && key.step == 3) std::exit(3);
+    if (has("quick-exit-later") && key.step == 3) std::quick_exit(0);
+    if (has("exit")) std::exit(0);
     if (has("throw-number-later") && key.step == 3) throw 42;
     if (has("throw")) throw std::runtime_error("no such table");
     if (has("throw-number")) throw 42;
@@ -143,6 +151,7 @@ class Regression : public Model {
     for (std::size_t i = 0; i < inputs_; ++i) gradient[i] += grad * drawn.keep * x[i];
     gradient[inputs_] += has("rounds-to-nothing") ? 1e-6F * error : grad;
     metrics.loss += has("kink") ? std::abs(error) : error * error;
+    if (has("bounded-loss")) metrics.loss = std::min(1e6, metrics.loss);  // 1e6, not NaN, of a NaN
   }
 
   void spoil(std::span<const float> state, Metrics& metrics, std::span<float> gradient, std::uint32_t rows,
@@ -157,6 +166,10 @@ class Regression : public Model {
     }
     if (has("loss-mean")) metrics.loss /= rows;
     if (has("factor")) scale(2.0F);
+    if (has("factor-of-b")) gradient.back() *= 3;
+    if (has("sign")) scale(-1.0F);
+    if (has("no-gradient") || has("constant")) scale(0.0F);
+    if (has("constant")) metrics.loss = 1.0 * rows;
     if (has("mixes")) scale(std::sqrt(static_cast<float>(rows)));
     if (has("unwritten")) gradient.back() = kept;
     if (has("nan")) gradient[0] = std::numeric_limits<float>::quiet_NaN();
@@ -200,7 +213,11 @@ class Sums : public IndexedSource {
     return "sums" + std::to_string(has("fingerprint-changes") ? ++asked_ : 0);
   }
   std::uint64_t size() const override { return has("size") ? samples_ + 1'000'000 : samples_; }
-  const std::vector<Field>& fields() const override { return fields_; }
+  const std::vector<Field>& fields() const override {
+    if (has("fields-throw")) throw std::runtime_error("no header line");
+    while (has("fields-hang")) std::this_thread::yield();
+    return fields_;
+  }
 
   void read(std::uint64_t index, Row row) override {
     if (index >= samples_) throw std::out_of_range("vector::at: " + std::to_string(index));
@@ -208,12 +225,21 @@ class Sums : public IndexedSource {
     if (has("read-throw-number")) throw 42;
     if (has("read-throw") && index == samples_ / 2) std::stof("no number");
     while (has("read-hang")) std::this_thread::yield();
+    if (has("read-exit-later") && index == samples_ / 2) std::exit(0);
     while (has("read-hang-later") && index == samples_ / 2) std::this_thread::yield();
     if (has("read-waits")) wait_for_file(std::getenv("MUSTER_BROKEN_FILE"));
     SplitMix64 random(has("read-random") ? mix(index, ++asked_) : index);
     const float sample[] = {random.next_signed_unit(), random.next_signed_unit()};
     const float sum = sample[0] + sample[1];
     std::memcpy(row[0].data(), sample, sizeof sample);
+    if (has("read-nan") && index == 137) {
+      const float nan = std::numeric_limits<float>::quiet_NaN();
+      std::memcpy(row[0].data() + sizeof nan, &nan, sizeof nan);
+    }
+    if (has("read-inf") && index == 137) {
+      const float inf = std::numeric_limits<float>::infinity();
+      std::memcpy(row[0].data() + sizeof inf, &inf, sizeof inf);
+    }
     std::memcpy(row[1].data(), &sum, sizeof sum);
     if (has("read-beyond")) row[1].data()[sizeof sum] = std::byte{1};
   }

@@ -91,6 +91,26 @@ TEST(Linear, ABatchThatDoesNotFitIsRefused) {
   EXPECT_THROW(model->evaluate(state, Batch{1, 0, {}}), Error);
 }
 
+TEST(Linear, ABatchThatDoesNotFitIsAboutTheOptionThatIsWrong) {
+  const auto model = linear(50, 2);
+  const auto said = [&](const Batch& batch) {
+    try {
+      model->check_batch(batch);
+    } catch (const JobError& error) {
+      return error.key() + ": " + error.what();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said(pairs(5, 50, 2, 3)), "");
+  EXPECT_EQ(said(pairs(5, 4, 2, 3)),
+            "model.inputs: model linear takes 50 numbers in field 0 of a sample, the source gives 4");
+  EXPECT_EQ(said(pairs(5, 50, 1)),
+            "model.outputs: model linear takes 2 numbers in field 1 of a sample, the source gives 1");
+  Batch labels = pairs(5, 50, 2);
+  labels.tensors[1].dtype = DType::int64;
+  EXPECT_EQ(said(labels).find("data.source: model linear takes samples of two float32 fields"), 0U);
+}
+
 TEST(SplitMix, IsTheReference) {
   // The first outputs of the reference implementation for seed 1234567.
   SplitMix64 random(1234567);

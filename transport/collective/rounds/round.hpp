@@ -56,7 +56,7 @@ static_assert(sizeof(ShardReport) == 40);
 /// Sums over one shard's samples in one round.
 struct ShardMetrics {
   std::uint32_t shard = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t bad_sample = 0;  ///< of the shard whose loss is NaN or Inf: a sample that is; 0: none
   double loss = 0;
   double correct = 0;
   double weight = 0;

@@ -34,12 +34,23 @@ struct Found {
 };
 
 Found check(const std::string& flaw, const Batch& batch = four_samples(), bool pads = false,
-            bool needs_finite = true, std::uint64_t seed = 7) {
-  broken::Regression model(flaw, 2);
+            bool needs_finite = true, std::uint64_t seed = 7, std::size_t inputs = 2) {
+  broken::Regression model(flaw, inputs);
   std::vector<float> state(model.layout().total());
   model.initialize(seed, state);
-  const ModelTrial trial{model, state,        batch, "model.name", seed,  false,
-                         pads,  needs_finite, true,  100,          &batch};
+  const ModelTrial trial{model,
+                         state,
+                         batch,
+                         "model.name",
+                         seed,
+                         false,
+                         pads,
+                         needs_finite,
+                         true,
+                         100,
+                         &batch,
+                         false,
+                         "model.inputs = " + std::to_string(inputs)};
   Found found;
   found.breach = check_model(trial, found.log);
   if (!found.breach) found.breach = check_gradient_by_differences(trial, 4, found.log);
@@ -62,7 +73,7 @@ void expect(const Expected& expected, const std::optional<Breach>& breach) {
 TEST(Contract, ModelsThatKeepItPass) {
   const Found found = check("");
   EXPECT_FALSE(found.breach) << text_of(*found.breach);
-  EXPECT_EQ(found.log.done().size(), 8u);
+  EXPECT_EQ(found.log.done().size(), 9u);
   EXPECT_TRUE(found.log.left_out().empty());
 }
 
@@ -72,6 +83,7 @@ TEST(Contract, EachFlawOfAModelIsNamed) {
   constexpr const char* kRepeats = "the same call gives the same bits";
   constexpr const char* kStart = "initialize writes the whole state, the same for one seed";
   constexpr const char* kParts = "gradient_in_parts gives the gradient, each element once";
+  constexpr const char* kSlopes = "the gradient is that of the loss, by finite differences";
   const std::vector<Expected> all = {
       {"mean", kSum, {"0.5 times", "a mean", "do not divide by the number of samples"}},
       {"loss-mean", kSum, {"the loss of 4 samples", "a mean"}},
@@ -94,9 +106,52 @@ TEST(Contract, EachFlawOfAModelIsNamed) {
       {"evaluate-mean", "evaluate gives sums, and changes nothing", {"evaluate()'s loss", "a mean"}},
       {"evaluate-correct-mean", "evaluate gives sums, and changes nothing", {"right answers", "a mean"}},
       {"evaluate-random", "evaluate gives sums, and changes nothing", {"two calls of evaluate()"}},
-      {"factor", "the gradient is that of the loss, by finite differences", {"'w'", "a factor"}},
+      {"factor", kSlopes, {"'w'", "the gradient is 2", "in all 2 tensors that were tried", "a factor"}},
+      {"factor-of-b", kSlopes, {"'b'", "the gradient is 3", "a factor in this tensor's part"}},
+      {"sign", kSlopes, {"the wrong sign in all 2 tensors that were tried", "the optimizer subtracts it"}},
+      {"no-gradient", kSlopes, {"the gradient is 0 in all tensors, but the loss changes with 'w'"}},
   };
   for (const Expected& expected : all) expect(expected, check(expected.flaw).breach);
+}
+
+TEST(Contract, WhereNoSlopeCanBeTriedNothingIsCalledGood) {
+  const Found found = check("constant");
+  EXPECT_FALSE(found.breach) << text_of(*found.breach);
+  ASSERT_EQ(found.log.left_out().size(), 1u);
+  EXPECT_EQ(found.log.left_out()[0].check, "the gradient is that of the loss, by finite differences");
+  EXPECT_NE(found.log.left_out()[0].why.find("nothing could be tried"), std::string::npos);
+  for (const std::string& done : found.log.done()) EXPECT_NE(done, found.log.left_out()[0].check);
+}
+
+TEST(Contract, AModelThatTakesMoreThanARowHasIsTold) {
+  for (const std::size_t inputs : {3u, 50u, 10000u}) {
+    for (const bool needs_finite : {true, false}) {
+      const auto breach = check("reads-beyond", four_samples(), false, needs_finite, 7, inputs).breach;
+      expect(
+          {"reads-beyond",
+           "a model reads its samples, and nothing beside them",
+           {"gradient() reads beyond the end of its 4 samples", "2 float32 in field 0, 1 float32 in field 1",
+            "model.inputs = " + std::to_string(inputs), "check_batch()"}},
+          breach);
+    }
+  }
+}
+
+TEST(Contract, AModelThatTakesLessThanARowHasIsTold) {
+  for (const std::uint32_t rows : {1u, 4u}) {
+    const auto breach = check("reads-beyond", rows_of(four_samples(), 0, rows), false, true, 7, 1).breach;
+    expect({"reads-beyond",
+            "a gradient is a sum over samples",
+            {"of the 2 numbers in field 0 of a sample it uses the first 1 alone", "model.inputs = 1"}},
+           breach);
+  }
+}
+
+TEST(Contract, ASampleThatIsNotFiniteIsNamed) {
+  Batch batch = four_samples();
+  batch.tensors[1].as<float>()[2] = std::numeric_limits<float>::infinity();
+  expect({"", "losses and gradients are finite", {"field 1 of sample 2 of the first micro-batch is inf"}},
+         check("", batch).breach);
 }
 
 // With many seeds, for by chance parts may be half of the whole, or twice.

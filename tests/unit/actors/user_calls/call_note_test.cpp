@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <thread>
 
+#include "actors/user_calls/exit_guard.hpp"
 #include "actors/user_calls/noted.hpp"
 #include "actors/user_calls/watched_registry.hpp"
 #include "muster/error.hpp"
+#include "muster/job.hpp"
 #include "muster/registry.hpp"
 #include "tests/support/broken_parts.hpp"
 
@@ -120,6 +124,56 @@ TEST(CallNote, AFactoryThatThrowsIsAboutItsKey) {
     EXPECT_EQ(error.key(), "data.source");
     EXPECT_STREQ(error.what(), "making source 'sums': stof");
   }
+}
+
+TEST(CallNote, FieldsAndLayoutThatThrowAreAboutTheirKeys) {
+  Registry registry;
+  registry.add_source("sums", {}, [](const Options&) {
+    return Dataset{std::make_unique<broken::Sums>("", 10),
+                   std::make_unique<broken::Sums>("fields-throw", 10)};
+  });
+  registry.add_model("regression", {}, [](const Options&, const ModelContext&) {
+    return std::make_unique<broken::Regression>("layout-throw", 2);
+  });
+  WatchedRegistry::note_calls(registry, CallNote::create());
+  const auto said = [](const auto& make) {
+    try {
+      make();
+    } catch (const JobError& error) {
+      return error.key() + ": " + error.what();
+    }
+    return std::string("nothing was thrown");
+  };
+  EXPECT_EQ(said([&] { registry.make_source("sums", {}); }),
+            "data.source: fields() of source 'sums': no header line");
+  ModelConfig model;
+  model.name = "regression";
+  EXPECT_EQ(said([&] { registry.make_model(model, {}); }),
+            "model.name: layout() of model 'regression': no table of layers");
+}
+
+TEST(ExitGuardDeathTest, AProgramThatEndsInACallSaysSoAndDoesNotSucceed) {
+  const auto call = [](auto&& end) {
+    const ExitGuard outer(kRead, 7);
+    {
+      const ExitGuard guard(kGradient, 12, 3);
+      end();
+    }
+  };
+  const char* const said = "the program called exit\\(\\) in gradient\\(\\) \\(step 12, shard 3\\)";
+  EXPECT_EXIT(call([] { std::exit(0); }), ::testing::ExitedWithCode(1), said);
+  EXPECT_EXIT(call([] { std::exit(3); }), ::testing::ExitedWithCode(1), said);
+  EXPECT_EXIT(call([] { std::quick_exit(0); }), ::testing::ExitedWithCode(1), said);
+  const auto after = [&] {
+    call([] {});
+    std::exit(0);
+  };
+  EXPECT_EXIT(after(), ::testing::ExitedWithCode(0), "");
+  const auto elsewhere = [] {  // this thread ends the process as it should, while a call is under way
+    const ExitGuard guard(kRead, 7);
+    std::thread([] { std::exit(0); }).join();
+  };
+  EXPECT_EXIT(elsewhere(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
