@@ -9,7 +9,7 @@
 namespace muster {
 
 /// Damerau-Levenshtein distance in its restricted form (optimal string alignment): insertions, deletions,
-/// substitutions and swaps of neighbours, each at cost 1, no part edited twice. Source: Damerau 1964; Oommen
+/// substitutions and swaps of neighbors, each at cost 1, no part edited twice. Source: Damerau 1964; Oommen
 /// and Loke 1997. Counts bytes. O(|a| |b|) time; words longer than 256 bytes count as being infinitely far
 /// from all others.
 std::size_t edit_distance(std::string_view a, std::string_view b);

@@ -41,7 +41,7 @@ struct Summary {
 };
 
 // A time is the slowest rank's.
-Summary summarise(const std::vector<BenchResult>& ranks) {
+Summary summarize(const std::vector<BenchResult>& ranks) {
   std::vector<double> slowest(ranks.front().times_us.size(), 0);
   for (const BenchResult& rank : ranks) {
     for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], rank.times_us.at(i));
@@ -98,7 +98,7 @@ AllreduceResult measure(const AllreduceBench& bench, const Registry& registry) {
   for (const auto& [slot, note] : report.notes) results.push_back(decode_bench_result(note));
   result.correct =
       std::all_of(results.begin(), results.end(), [](const BenchResult& r) { return r.correct; });
-  result.times = summarise(results);
+  result.times = summarize(results);
   const std::uint64_t rounds = bench.iterations + kWarmUp;
   Traffic sent;
   for (const auto& [slot, traffic] : report.traffic) sent += traffic;

@@ -68,7 +68,7 @@ class MemoryPool {
     bool begins_segment = false;
     bool small = false;
   };
-  using Blocks = std::map<std::byte*, Block>;             // by address: neighbours are neighbours
+  using Blocks = std::map<std::byte*, Block>;             // by address: neighbors are neighbors
   using Fit = std::tuple<bool, std::size_t, std::byte*>;  // small, bytes, where
 
   Blocks::iterator grow(std::size_t bytes, bool small);

@@ -1,5 +1,5 @@
 // The operations on vectors with the host's processor: the twins of gpu/cuda/kernels.cu. Plain loops in
-// float32, written so that the compiler can vectorise them. Every element is computed alone and without
+// float32, written so that the compiler can vectorize them. Every element is computed alone and without
 // contraction, so the bits depend neither on the vector width nor on where the vector is cut.
 #include "gpu/vector_operations.hpp"
 

@@ -32,7 +32,7 @@ class VectorOperations {
   /// out = values * *factor, where `factor` is memory of the device.
   virtual void scale_by(std::span<const float> values, const float* factor, std::span<float> out) = 0;
 
-  // --- updates: of the optimisers in optimizer.hpp; foretell_ changes the parameters only ---
+  // --- updates: of the optimizers in optimizer.hpp; foretell_ changes the parameters only ---
 
   virtual void sgd(elements::From<elements::SgdFactors> factors, std::span<float> parameters,
                    std::span<const float> gradient) = 0;

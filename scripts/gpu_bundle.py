@@ -242,10 +242,10 @@ def check_cmake(tree):
                 fail(f"{file.relative_to(tree)}:{number + 1} names a fixed place: {line.strip()}")
 
 
-def check_licences(tree, packages):
+def check_licenses(tree, packages):
     for name in packages:
         if not (tree / "usr/share/doc" / name / "copyright").is_file():
-            fail(f"{name} brings no licence (usr/share/doc/{name}/copyright)")
+            fail(f"{name} brings no license (usr/share/doc/{name}/copyright)")
 
 
 # ------------------------------------------------------------ packing
@@ -268,7 +268,7 @@ def manifest(key, packages, files, tree, packed):
     text = io.StringIO()
     print(f"# What is in deps.tar.xz\n\nWritten by `./scripts/gpu-bundle`; for `./scripts/gpu-check --deps` of this folder.\n\n"
           f"- {mib(unpacked)} unpacked, {mib(packed.stat().st_size)} packed, SHA-256 `{sha256(packed)}`\n- made of `{key}`\n\n"
-          "Each package's licence is usr/share/doc/PACKAGE/copyright.\n\n"
+          "Each package's license is usr/share/doc/PACKAGE/copyright.\n\n"
           "| package | version | SHA-256 of the package |\n| --- | --- | --- |", file=text)
     for name, fields in packages.items():
         print(f"| {name} | {fields['Version']} | `{fields['SHA256']}` |", file=text)
@@ -302,7 +302,7 @@ def build_tree(tree, packages, debs, tokens):
     check_links(tree)
     check_libraries(tree)
     check_cmake(tree)
-    check_licences(tree, packages)
+    check_licenses(tree, packages)
 
 
 def main():

@@ -105,7 +105,7 @@ def ctest_summary(text):
     return (int(found.group(1) or 0), int(found.group(2))) if found else None
 
 
-def labelled(check, label, parallel):
+def labeled(check, label, parallel):
     """Every test with the label; where there is a GPU, none has a reason to be left out."""
     results = check.kept / f"results-{label}"
     shutil.rmtree(results, ignore_errors=True)
@@ -161,8 +161,8 @@ def sanitize(check, which, command):
 
 
 def tests(check, stage):
-    stage.check("tests with the label gpu", labelled, check, "gpu", 1, bar="all")
-    stage.check("tests with the label unit", labelled, check, "unit", 8, bar="all")
+    stage.check("tests with the label gpu", labeled, check, "gpu", 1, bar="all")
+    stage.check("tests with the label unit", labeled, check, "unit", 8, bar="all")
     listed = check.commands.run(["ctest", "--test-dir", check.build, "-L", "^gpu$", "--show-only=json-v1"], 60)
     try:
         commands = sanitized_commands(listed.text, check.given.sanitize or SANITIZED)

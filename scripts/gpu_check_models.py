@@ -18,7 +18,7 @@ from gpu_check_table import Failed
 
 HERE = pathlib.Path(__file__).resolve().parent
 MEMORY_SLACK_BYTES = 256 << 20  # of a process, beyond what its plan says: work space of libraries
-GREY = "mean = 0.286\nstd = 0.353\n"
+GRAY = "mean = 0.286\nstd = 0.353\n"
 
 
 @dataclasses.dataclass
@@ -80,7 +80,7 @@ def data_text(check, example):
     if example.model == "gpt2":
         return f'source = "tokens"\ntrain = "{check.deps}/data/kjv-train.tokens"\ntype = "uint8"\nvocabulary = 256\ncontext = 1024\n'
     images = padded_images(check) if example.model == "resnet18" else fashion(check) / "train-images-idx3-ubyte.gz"
-    return f'source = "idx"\ntrain_images = "{images}"\ntrain_labels = "{fashion(check)}/train-labels-idx1-ubyte.gz"\n{GREY}'
+    return f'source = "idx"\ntrain_images = "{images}"\ntrain_labels = "{fashion(check)}/train-labels-idx1-ubyte.gz"\n{GRAY}'
 
 
 def devices(check, replicas):

@@ -31,8 +31,8 @@ enum class FrameKind : std::uint16_t {
   taken = 11,     ///< from a newcomer to its donor: it has applied the records up to this; no payload
   reduced = 12,   ///< elements of the mean gradient, from the owner of the range to its buddy
   kept = 13,      ///< the answer, also to `carried`: the buddy holds them; no payload
-  part = 14,      ///< elements of the optimiser's vectors, to a member that will hold them
-  gathered = 15,  ///< elements of the optimiser's vectors, to the member that writes a checkpoint
+  part = 14,      ///< elements of the optimizer's vectors, to a member that will hold them
+  gathered = 15,  ///< elements of the optimizer's vectors, to the member that writes a checkpoint
   received = 16,  ///< the answer to each piece: it is here, and is as it was sent; no payload
   carried = 17,   ///< elements of a shard's new state, to the buddy of the member that computes the shard
 };

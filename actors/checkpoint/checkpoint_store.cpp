@@ -63,7 +63,7 @@ std::vector<std::string> split(const std::string& names) {
   return parts;
 }
 
-// The optimiser's vectors, each cut into the model's parameters: "momentum.layer.weight".
+// The optimizer's vectors, each cut into the model's parameters: "momentum.layer.weight".
 Layout layout_of_slots(const Layout& model, const std::vector<std::string>& slots) {
   Layout layout;
   for (const std::string& slot : slots) {
@@ -320,7 +320,7 @@ LoadedCheckpoint CheckpointStore::load_files(const Manifest& manifest) {
   const auto names = optimizer.metadata.find(kSlots);
   const auto slots = split(names == optimizer.metadata.end() ? std::string{} : names->second);
   if (!same_entries(optimizer.entries, layout_of_slots(identity_.layout, slots).entries)) {
-    damaged("its optimiser's vectors have other names or shapes");
+    damaged("its optimizer's vectors have other names or shapes");
   }
   loaded.snapshot.place = std::move(*place);
   loaded.snapshot.state = std::move(weights.state);

@@ -2,7 +2,7 @@
 // first 12 digits of the weights' SHA-256):
 //
 //   .safetensors            the weights, for any reader of the format
-//   .optimizer.safetensors  the optimiser's vectors, one tensor for each parameter
+//   .optimizer.safetensors  the optimizer's vectors, one tensor for each parameter
 //   -<records>.place        where the job stands, with its ledger (snapshot.hpp)
 //   -<records>.manifest.json  written last; names the others with size and SHA-256
 //

@@ -56,7 +56,7 @@ struct Snapshot {
 
   ReplicaPlace place;
   std::vector<float> state;   ///< parameters, then buffers
-  std::vector<Slot> slots;    ///< of the optimiser
+  std::vector<Slot> slots;    ///< of the optimizer
   std::uint64_t history = 0;  ///< of the view in which it was taken; not encoded
 };
 

@@ -93,7 +93,7 @@ class SumCheck {
     return "a sample's gradient must not depend on the others of its batch: does the model read more of a "
            "sample than there is (elements of its fields: " +
            sizes +
-           ")? A model where it does depend on others (batch normalisation) says so by mixes_samples()";
+           ")? A model where it does depend on others (batch normalization) says so by mixes_samples()";
   }
   std::string of_rows() const { return " of " + std::to_string(split_.whole.rows) + " samples"; }
   std::string compared(const std::string& what, double whole, double parts) const {

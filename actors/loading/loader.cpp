@@ -1,7 +1,7 @@
 #include "actors/loading/loader.hpp"
 
 #include "actors/data_plane/data_plane.hpp"
-#include "actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialize.hpp"
 #include "muster/error.hpp"
 
 namespace muster {

@@ -1,6 +1,6 @@
 #include "actors/loading/shard.hpp"
 
-#include "actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialize.hpp"
 
 namespace muster {
 

@@ -71,7 +71,7 @@ struct ReadAgain {
   DiskTries tries;
 };
 
-/// replica -> coordinator: this checkpoint is on disk. If parts of a sharded optimiser are lost, all go back
+/// replica -> coordinator: this checkpoint is on disk. If parts of a sharded optimizer are lost, all go back
 /// to the last one.
 struct Checkpointed {
   std::string manifest;  ///< its name in checkpoint.folder

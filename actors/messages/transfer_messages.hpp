@@ -32,14 +32,14 @@ struct StateCopied {
 };
 
 /// replica -> reducer: gives a record, or its whole state, to a peer that misses it; or says to its donor
-/// how many records it has taken (each is a credit for one more); or gives elements of a sharded optimiser.
+/// how many records it has taken (each is a credit for one more); or gives elements of a sharded optimizer.
 struct TransferOut {
   std::uint32_t view = 0;
   PeerId to = 0;
   std::uint64_t number = 0;  ///< of the record, from 1; of all else: records so far
   FrameKind kind = FrameKind::record;
   std::shared_ptr<const TransferPayload> transfer;                  ///< a record or a state; else null
-  std::shared_ptr<const std::vector<std::byte>> payload = nullptr;  ///< elements of an optimiser; else null
+  std::shared_ptr<const std::vector<std::byte>> payload = nullptr;  ///< elements of an optimizer; else null
 };
 
 /// data plane -> reducer -> replica: a TransferOut of another one.
@@ -52,7 +52,7 @@ struct TransferIn {
   std::shared_ptr<const std::vector<std::byte>> payload;
 };
 
-/// compute thread -> replica: how far the parts of a sharded optimiser are dealt in this view.
+/// compute thread -> replica: how far the parts of a sharded optimizer are dealt in this view.
 struct PartTaken {
   std::uint64_t turn = 0;
   bool gave = false;      ///< all that others need of what was held here is on its way

@@ -100,7 +100,7 @@ struct Dropping {
 };
 MUSTER_MESSAGE(Dropping)
 
-/// Who holds a part of a sharded optimiser's vectors, or the states of shards [begin, end), by their slots.
+/// Who holds a part of a sharded optimizer's vectors, or the states of shards [begin, end), by their slots.
 struct PartHolder {
   std::uint32_t owner = 0;
   std::uint32_t buddy = 0;  ///< the owner: nobody else has it
@@ -113,7 +113,7 @@ struct PartHolder {
 MUSTER_MESSAGE(PartHolder)
 
 /// Where the members of a view find what each of them holds but a part of, when it begins: the vectors of a
-/// sharded optimiser (train.shard_optimizer), or the states of shards (train.compression).
+/// sharded optimizer (train.shard_optimizer), or the states of shards (train.compression).
 struct PartSource {
   std::uint32_t view = 0;  ///< the one in which they were dealt to these holders; 0: they are on disk
   std::vector<PartHolder> holders;

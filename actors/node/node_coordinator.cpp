@@ -71,7 +71,7 @@ void NodeState::on(const Adopted& message) {
   if (replica_) self_->send(replica_, message);
 }
 
-// Others can be dialled as soon as this node is ready; it listens since then.
+// Others can be dialed as soon as this node is ready; it listens since then.
 void NodeState::on(const Reach& message) {
   const auto say = [self = board_->node, name = setup_.name, about = message.about](auto not_reached) {
     caf::anon_send(self, Reached{name, about, std::move(not_reached)});

@@ -40,7 +40,7 @@ std::vector<NotReached> not_reached(const std::string& own, const std::vector<Me
   return found;
 }
 
-// On a thread that is there from the first time on. What cannot be dialled at all is met when the nodes
+// On a thread that is there from the first time on. What cannot be dialed at all is met when the nodes
 // connect.
 void dial_ports(Executor& thread, const std::string& own, const std::vector<Member>& peers,
                 std::function<void(std::vector<NotReached>)> done) {

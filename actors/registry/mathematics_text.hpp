@@ -25,8 +25,9 @@ struct Difference {
 /// Of two texts as mathematics_of gives them, in the order of their keys.
 std::vector<Difference> differences(const std::string& there, const std::string& here);
 
-/// Whether a run may go on with another value of this key: what is learnt and where the run stands keep their
-/// meaning. So it is with rates, decay, clipping and threads; not with shards, batches, data or the model.
+/// Whether a run may go on with another value of this key: what is learned and where the run stands keep
+/// their meaning. So it is with rates, decay, clipping and threads; not with shards, batches, data or the
+/// model.
 bool may_change(const std::string& key);
 
 /// What `--accept` calls this key: one name goes for a table of them.

@@ -11,7 +11,7 @@ void check_gpu(const Job& job, const std::string& device) {
     throw JobError(key, what + " is computed on the host only, and not for " + device +
                             ": leave it out, or take \"cpu:K\" devices");
   };
-  if (job.train.shard_optimizer) refuse("train.shard_optimizer", "a sharded optimiser");
+  if (job.train.shard_optimizer) refuse("train.shard_optimizer", "a sharded optimizer");
   if (job.train.compression.kind != CompressionKind::none) refuse("train.compression", "compression");
   if (job.train.wire != GradientWire::float32) refuse("train.wire", "rounding for the wire");
 }
@@ -23,7 +23,7 @@ void check_requirements(const Job& job, const Model& model, const std::string& d
   if (job.train.remainder == Remainder::pad && model.mixes_samples())
     throw JobError(
         "train.remainder",
-        "\"pad\" is not for " + name + ": padded rows would change the others' result (batch normalisation)");
+        "\"pad\" is not for " + name + ": padded rows would change the others' result (batch normalization)");
   if (job.train.precision == Precision::bfloat16 && !model.takes_bfloat16())
     throw JobError("train.precision", "\"bfloat16\" is not for " + name + ": it computes in float32 only");
   if (!device.starts_with("cuda")) return;

@@ -58,7 +58,7 @@ class ReplicaState {
   void on(const Restored& message);
   void on(const ReadAgain& message);
   /// Goes on from a snapshot, between two views. The floats are copied by the compute thread, before whatever
-  /// is asked of it next; one of another model or optimiser ends in Trouble.
+  /// is asked of it next; one of another model or optimizer ends in Trouble.
   void restore(const std::shared_ptr<const Snapshot>& snapshot);
 
   // --- checkpoints and the end

@@ -103,7 +103,7 @@ std::string told(const JobFound& other) {
              : "is of another job; " + other.objection;
 }
 
-// The optimiser's, not those of shards or of compression.
+// The optimizer's, not those of shards or of compression.
 bool has_vectors_of(const Job& job, const Snapshot& snapshot) {
   const auto optimizer = make_optimizer(job.train.optimizer, 1);
   std::set<std::string> wanted, held;
@@ -127,7 +127,7 @@ class StateReader {
     auto found = newest_on_its_way(*store(hash), job_, facts_.has_test, [&](const Snapshot& snapshot) {
       return has_vectors_of(job_, snapshot)
                  ? std::string{}
-                 : "its optimiser holds other vectors: with momentum it has one, without none;"
+                 : "its optimizer holds other vectors: with momentum it has one, without none;"
                    " checkpoint.start_from begins a new run with its weights";
     });
     expect_all_read(found.passed_over);

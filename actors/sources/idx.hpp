@@ -1,4 +1,4 @@
-// The `idx` source: labelled images in IDX files, MNIST's format.
+// The `idx` source: labeled images in IDX files, MNIST's format.
 #pragma once
 
 #include <vector>

@@ -6,7 +6,7 @@
 namespace muster {
 
 /// A bijection of 64-bit integers in which every input bit changes about half of the output bits.
-/// Source: the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014, with Stafford's "Mix13" constants).
+/// Source: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014, with Stafford's "Mix13" constants).
 /// Part of the mathematics of a job: another mixer is another data order.
 constexpr std::uint64_t mix64(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;

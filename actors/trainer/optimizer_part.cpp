@@ -139,7 +139,7 @@ void OptimizerPart::fill_from(const Snapshot& snapshot) {
                                [&](const Optimizer::Slot& mine, const Snapshot::Slot& kept) {
                                  return mine.name == kept.name && kept.values.size() == parameters_;
                                });
-  if (!fits) throw Error("the checkpoint is of another optimiser");
+  if (!fits) throw Error("the checkpoint is of another optimizer");
   expected_.clear();
   for_each_piece([&](std::size_t vector, const Held& part, std::span<float> values) {
     const auto from = std::span(snapshot.slots[vector].values).subspan(part.elements.begin, values.size());

@@ -1,4 +1,4 @@
-// What one replica holds of a sharded optimiser in one view: the vectors, and the last mean gradient, of the
+// What one replica holds of a sharded optimizer in one view: the vectors, and the last mean gradient, of the
 // elements that it owns or backs up.
 //
 // In a round the owner foretells what its elements become, and this goes to all; the vectors follow when the
@@ -62,7 +62,7 @@ class OptimizerPart final : public Part, public PartUpdate {
 
   std::vector<Held> held_;  // ascending
   std::size_t elements_ = 0, with_vectors_ = 0;
-  std::size_t vectors_ = 0;  // of the optimiser
+  std::size_t vectors_ = 0;  // of the optimizer
   std::size_t parameters_;
   std::span<const float> state_;
   MakeOptimizer make_;

@@ -1,4 +1,4 @@
-// What a replica holds that not every replica has: a part of a sharded optimiser's vectors (optimizer_part),
+// What a replica holds that not every replica has: a part of a sharded optimizer's vectors (optimizer_part),
 // or the states of shards (shard_states). It is dealt anew for each view, has a second holder, and is
 // gathered for checkpoints; see rules/steps/parts.hpp.
 #pragma once

@@ -164,9 +164,9 @@ void restore(TrainerState& trainer, const SnapshotView& snapshot) {
                                          return mine.name == kept.name && fits_into(kept.values, mine.values);
                                        });
   if (!fits || !fits_into(snapshot.state, trainer.state.span())) {
-    throw Error("the snapshot is of another model or optimiser: it holds " +
+    throw Error("the snapshot is of another model or optimizer: it holds " +
                 std::to_string(snapshot.state.size() / sizeof(float)) + " elements and " +
-                std::to_string(snapshot.slots.size()) + " optimiser vectors, the job has " +
+                std::to_string(snapshot.slots.size()) + " optimizer vectors, the job has " +
                 std::to_string(trainer.state.size()) + " and " + std::to_string(slots.size()));
   }
   trainer.weighed.of = {};
@@ -189,7 +189,7 @@ void go_back_to(TrainerState& trainer, const Snapshot& snapshot) {
     trainer.weighed.of = {};
     begin_state(trainer);
     trainer.applied = 0;
-    trainer.steady.reset();  // before its optimiser
+    trainer.steady.reset();  // before its optimizer
     if (trainer.optimizer)
       trainer.optimizer =
           make_optimizer(trainer.job.train.optimizer, trainer.model->layout().parameters, trainer.device);

@@ -45,7 +45,7 @@ struct TrainerState {
   std::shared_ptr<ProgressBoard> progress = std::make_shared<ProgressBoard>();  ///< what is being done
   bool reads_with_compute = false;  ///< the thread that computes reads the data, too
   // On a replica:
-  std::shared_ptr<ComputeDevice> device;  ///< of model, state and optimiser
+  std::shared_ptr<ComputeDevice> device;  ///< of model, state and optimizer
   /// The same GPU once more, where the sums of a view may lie on GPUs; used by the data plane's thread.
   std::shared_ptr<ComputeDevice> reducing_device;
   std::unique_ptr<Model> model;
@@ -106,7 +106,7 @@ struct ReducedElements {
 ReducedElements reduced_elements(const Job& job, const Layout& layout);
 ReducedElements reduced_elements(const TrainerState& trainer);
 
-/// What all replicas hold beside the state: the optimiser's vectors, unless it is sharded, and PowerSGD's q.
+/// What all replicas hold beside the state: the optimizer's vectors, unless it is sharded, and PowerSGD's q.
 std::vector<Optimizer::Slot> slots_of(const TrainerState& trainer);
 
 /// A copy on the host, and that of the state.
@@ -125,7 +125,7 @@ void replace_result(TrainerState& trainer, bool on_gpu);
 /// anything starts. Throws Error.
 void make_room_for_sums(TrainerState& trainer);
 
-/// Copies of the state and of those slots, and back. A snapshot of another model or optimiser
+/// Copies of the state and of those slots, and back. A snapshot of another model or optimizer
 /// throws Error, and changes nothing. What replicas hold parts of is not copied.
 void copy_into(Snapshot& snapshot, TrainerState& trainer);
 void restore(TrainerState& trainer, const Snapshot& snapshot);

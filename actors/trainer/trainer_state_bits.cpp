@@ -71,7 +71,7 @@ WeightsHash weigh_block(TrainerState& trainer, std::uint64_t step) {
   return before;
 }
 
-// What the optimiser keeps counts, too, as far as all replicas have it.
+// What the optimizer keeps counts, too, as far as all replicas have it.
 WeightsHash weigh_all(TrainerState& trainer, std::uint64_t step) {
   if (canary("no-weight-hash")) return {};
   const auto hash_of = [&](std::span<const float> values) {

@@ -1,4 +1,4 @@
-// The parts that a trainer state's replica may hold: of a sharded optimiser, or the states of shards.
+// The parts that a trainer state's replica may hold: of a sharded optimizer, or the states of shards.
 #include "actors/trainer/optimizer_part.hpp"
 #include "actors/trainer/shard_states.hpp"
 #include "actors/trainer/trainer_state.hpp"

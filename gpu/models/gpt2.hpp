@@ -15,7 +15,7 @@ std::vector<OptionSpec> gpt2_options();
 
 /// The decoder of GPT-2 (Radford and others 2019, "Language models are unsupervised multitask learners"):
 /// learned positions, `layers` blocks of causal attention and a perceptron four times as wide, with layer
-/// normalisation in front of each and at the end, GELU in its tanh form; the embedding is the head, too. The
+/// normalization in front of each and at the end, GELU in its tanh form; the embedding is the head, too. The
 /// defaults are the smallest of the published ones, of 124,439,808 parameters. Tensors are named as there
 /// (wte, wpe, h.0.attn.c_attn, ...), and linear weights are [outputs, inputs].
 ///

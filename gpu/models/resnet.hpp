@@ -16,7 +16,7 @@ std::vector<OptionSpec> resnet18_options();
 /// ResNet-18 (He and others 2015, "Deep residual learning for image recognition") in its form for small
 /// images: a 3x3 convolution and no max-pooling in front, four stages of two blocks, `width`, 2, 4 and 8
 /// times `width` channels, the mean over the image, a linear layer. Each convolution is followed by batch
-/// normalisation: running statistics are buffers, and samples mix. With 3 channels, 10 classes and width 64:
+/// normalization: running statistics are buffers, and samples mix. With 3 channels, 10 classes and width 64:
 /// 11,173,962 parameters. Tensors are named as in torchvision.
 ///
 /// Batch: float32 [rows, channels, side, side], int64 labels [rows].

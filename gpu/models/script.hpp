@@ -18,7 +18,7 @@ std::vector<OptionSpec> script_options();
 /// seed. `forward` takes one tensor and returns the logits (TorchLoss says of which shapes); `input` is the
 /// shape of one sample, or for next_token the number of tokens that a sample predicts. Parameters that do not
 /// require a gradient, and buffers, are buffers here. Modules with a class named *BatchNorm* in them mix
-/// samples; all are taken to draw random numbers. The graph runs as it was saved, without the optimisations
+/// samples; all are taken to draw random numbers. The graph runs as it was saved, without the optimizations
 /// that libtorch makes after its first calls: nothing promises that these change no bit.
 ///
 /// `sha256`: what the content must be; empty: any. Throws JobError (model.file) for a file that is no

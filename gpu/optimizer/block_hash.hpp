@@ -1,5 +1,5 @@
 // A quick hash of floats, by which replicas compare what must be the same bits. Every changed bit changes it;
-// it is no defence against those who want two vectors to have the same one.
+// it is no defense against those who want two vectors to have the same one.
 #pragma once
 
 #include <cstdint>

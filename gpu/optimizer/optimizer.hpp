@@ -1,5 +1,5 @@
 // The update of one step, on the flat parameters. Element-wise, so that its bits do not depend on how the
-// vector is cut. Parameters, gradient and state are memory of the optimiser's device, and on a GPU an update
+// vector is cut. Parameters, gradient and state are memory of the optimizer's device, and on a GPU an update
 // returns before it is done (see compute_device.hpp).
 #pragma once
 
@@ -22,7 +22,7 @@ class Schedule {
 };
 
 /// The update of a whole vector, each time of the same memory: recorded once, and put as a whole at each
-/// step. It must not outlive its optimiser.
+/// step. It must not outlive its optimizer.
 class SteadyUpdate {
  public:
   virtual ~SteadyUpdate() = default;

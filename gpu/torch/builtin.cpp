@@ -35,7 +35,7 @@ struct FashionCnn : torch::nn::Module {
 
   /// Faster than the textbook order, with the same values: ReLU after max-pooling is the same function with a
   /// quarter of the work, and on the CPU activations are kept with channels last, for which libtorch's
-  /// pooling is vectorised there.
+  /// pooling is vectorized there.
   torch::Tensor forward(const torch::Tensor& images) {
     constexpr std::int64_t kSide = 28;
     const auto rows = images.size(0);

@@ -52,7 +52,7 @@ struct LayoutEntry {
   std::size_t count = 0;            ///< product of the shape
 };
 
-/// The flat state: `parameters` elements that the optimiser updates, then `buffers` elements (running
+/// The flat state: `parameters` elements that the optimizer updates, then `buffers` elements (running
 /// statistics and the like) that are averaged over shards. Entries are in declared order, parameters before
 /// buffers, without gaps.
 struct Layout {
@@ -113,7 +113,7 @@ class Model {
   /// tokens, say).
   virtual double weight(const Batch& batch) const { return batch.rows; }
 
-  /// Whether one sample's result depends on the other samples of its micro-batch (batch normalisation): such
+  /// Whether one sample's result depends on the other samples of its micro-batch (batch normalization): such
   /// a model refuses `remainder = "pad"`.
   virtual bool mixes_samples() const { return false; }
 

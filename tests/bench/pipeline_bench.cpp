@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "actors/pipeline/permutation.hpp"
-#include "actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialize.hpp"
 #include "actors/pipeline/stream.hpp"
 
 namespace muster {

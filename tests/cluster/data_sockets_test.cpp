@@ -51,7 +51,7 @@ TEST(DataSockets, TheKernelEndsThemAfterTwentyPatiences) {
   ASSERT_EQ(replicas.size(), 2u);
   ASSERT_TRUE(process.event("epoch").is_object());
   for (const auto& [slot, pid] : replicas)
-    EXPECT_EQ(sockets_that_end_after(kSilenceMs, pid), 2) << "one it has dialled, and one accepted: " << slot;
+    EXPECT_EQ(sockets_that_end_after(kSilenceMs, pid), 2) << "one it has dialed, and one accepted: " << slot;
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST(NotFinite, TheRunEndsBeforeTheStepIsApplied) {
   }
 }
 
-// Each part of the optimiser has an owner, and what all get of it is the new state.
+// Each part of the optimizer has an owner, and what all get of it is the new state.
 TEST(NotFinite, WithAShardedOptimizerAllLookAtTheNewState) {
   const Folder folder;
   const Ended ended = run_with(folder, {"cluster.replicas=3", "train.shard_optimizer=true"});

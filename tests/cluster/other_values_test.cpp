@@ -92,7 +92,7 @@ TEST(OtherValues, AnOptimizerWithOtherVectorsIsRefusedAndLeavesNothing) {
   const RunResult refused =
       begun.go_on({"--set", "train.optimizer.momentum=0.9", "--accept", "train.optimizer.momentum"});
   EXPECT_EQ(refused.outcome.code, 2);
-  EXPECT_NE(refused.outcome.err.find("its optimiser holds other vectors"), std::string::npos)
+  EXPECT_NE(refused.outcome.err.find("its optimizer holds other vectors"), std::string::npos)
       << refused.outcome.err;
   EXPECT_EQ(begun.go_on({}).outcome.code, 0);
 }

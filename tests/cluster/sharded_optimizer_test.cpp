@@ -1,5 +1,5 @@
-// train.shard_optimizer: each replica holds a part of the optimiser's vectors, and another one's second copy.
-// Real processes are killed, stopped and sent away; the weights are those of a run with a whole optimiser.
+// train.shard_optimizer: each replica holds a part of the optimizer's vectors, and another one's second copy.
+// Real processes are killed, stopped and sent away; the weights are those of a run with a whole optimizer.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -84,7 +84,7 @@ TEST(ShardedOptimizer, ThoseWhoAreSentAwayTogetherLeaveNothingUndone) {
   EXPECT_EQ(run.count("went_back"), 0);
 }
 
-// A checkpoint has the whole optimiser, whoever wrote it and whoever goes on from it.
+// A checkpoint has the whole optimizer, whoever wrote it and whoever goes on from it.
 TEST(ShardedOptimizer, CheckpointsAreThoseOfAWholeOne) {
   const Folder kept;
   const std::string job = adam_job("50 steps", kept.path("checkpoints"));

@@ -2,7 +2,7 @@
 // is let through survives the wire and is what it says.
 #include "actors/pipeline/batch_check.hpp"
 #include "actors/pipeline/feed.hpp"
-#include "actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialize.hpp"
 #include "muster/error.hpp"
 #include "muster/source.hpp"
 #include "tests/fuzz/fuzz.hpp"

@@ -1,5 +1,5 @@
-// Micro-batches on their way between processes (actors/pipeline/serialise.hpp).
-#include "actors/pipeline/serialise.hpp"
+// Micro-batches on their way between processes (actors/pipeline/serialize.hpp).
+#include "actors/pipeline/serialize.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace muster::fuzz {

@@ -70,7 +70,7 @@ bool accepts(Input input) {
   box.head().returned = returned;
   box.head().written = written;
   const auto name = shm::open_address(transport->address()).name;
-  MUSTER_CHECK(shm::dial(name, socket) == shm::Dialled::yes);
+  MUSTER_CHECK(shm::dial(name, socket) == shm::Dialed::yes);
   shm::Hello hello;
   hello.stream = 1;
   hello.capacity = kCapacity;

@@ -136,7 +136,7 @@ def what_does_not_fit_is_refused(net):
                "the model takes float32 [1, 26, 26]")
     is_refused(JOB.replace("input", 'loss = "next_token"\ninput'), "model.input", "is one number")
     is_refused(JOB.replace("shards = 3", 'shards = 3\nremainder = "pad"'), "train.remainder",
-               "batch normalisation")
+               "batch normalization")
     torch.save(net.state_dict(), folder / "state.pt")
     is_refused(JOB.replace("model.pt", "state.pt"), "refused.toml:3:8: model.file", "is not a TorchScript module")
     torch.jit.freeze(torch.jit.script(copy.deepcopy(net).eval())).save(str(folder / "frozen.pt"))

@@ -9,7 +9,7 @@ import gpu_bundle as bundle
 
 
 class Kept(unittest.TestCase):
-    def test_headers_libraries_and_licences_are_kept(self):
+    def test_headers_libraries_and_licenses_are_kept(self):
         arch = bundle.ARCH
         kept = {
             "./usr/include/caf/all.hpp": "usr/include/caf/all.hpp",
@@ -72,8 +72,8 @@ class Checks(unittest.TestCase):
             self.assertEqual(bundle.link_to(f"./{folder}/libz.so", leads_to, f"{folder}/libz.so"), "libz.so.1")
         self.assertEqual(bundle.link_to("./usr/share/doc/libssl-dev", "libssl3", "usr/share/doc/libssl-dev"), "libssl3")
 
-    def test_a_missing_licence(self):
-        self.assertIn("libcaf-dev brings no licence", self.refused(bundle.check_licences, ["libcaf-dev"]))
+    def test_a_missing_license(self):
+        self.assertIn("libcaf-dev brings no license", self.refused(bundle.check_licenses, ["libcaf-dev"]))
 
     def test_static_libraries_beside_shared_ones_go(self):
         folder = self.tree / "usr/lib" / bundle.ARCH

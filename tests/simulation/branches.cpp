@@ -6,7 +6,7 @@ namespace muster::simulation {
 
 namespace {
 
-// What becomes of the parts of a sharded optimiser, and of the states of shards.
+// What becomes of the parts of a sharded optimizer, and of the states of shards.
 std::vector<Branch> dealt_table(const std::string& what, bool transferred, bool before_the_last) {
   return {
       {what + ": a newcomer is given some", true},
@@ -29,7 +29,7 @@ std::vector<Branch> sums_table() {
       {"sums: one shot", true},
       {"sums: in buckets", true},
       {"sums: in 16 bits", true},
-      {"sums: of a sharded optimiser", true},
+      {"sums: of a sharded optimizer", true},
       {"sums: compressed", true},
       {"sums: of low rank", true},
       {"sums: clipped", true},

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kNoStep = std::numeric_limits<std::uint64_t>::max();
 constexpr const char* kLookedAt = "looked at";
-constexpr const char* kOptimizer = " has not the oracle's optimiser";
+constexpr const char* kOptimizer = " has not the oracle's optimizer";
 
 Wrong compared(const Snapshot& snapshot, const OracleResult& oracle) {
   const ReplicaPlace& place = snapshot.place;

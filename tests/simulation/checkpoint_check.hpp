@@ -14,7 +14,7 @@
 namespace muster::simulation {
 
 struct WrongCheckpoint {
-  Wrong wrong;  ///< its weights or its optimiser are not the oracle's at its step, or it cannot be read
+  Wrong wrong;  ///< its weights or its optimizer are not the oracle's at its step, or it cannot be read
   std::uint64_t step = 0;  ///< none: of one that cannot be read
   bool only_optimizer = false;
   bool differs = false;  ///< from another one of its step

@@ -24,7 +24,7 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t kSeeds = kSanitized ? 6 : 20;
 
-// Four replicas hold the optimiser in parts: where two neighbours are lost, all go back.
+// Four replicas hold the optimizer in parts: where two neighbors are lost, all go back.
 Job job_in_parts() {
   Job job = testing::linear_job({.samples = 61, .test_samples = 17});
   job.name = "kept";
@@ -137,7 +137,7 @@ TEST(CheckpointFolder, OneFileThatCannotBeReadForGoodIsPassedOver) {
     older += run.count("notice", "Input/output error; the run goes to");
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(older, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(older, 0u) << "no two that were lost were neighbors";
 }
 
 // NFS that neither answers nor refuses.
@@ -151,7 +151,7 @@ TEST(CheckpointFolder, OneThatDoesNotAnswerIsGivenUp) {
       run.lose_two();
     });
     ASSERT_TRUE(report) << "hung: seed " << seed;
-    if (run.count("went_back") == 0) continue;  // no two that were lost were neighbours
+    if (run.count("went_back") == 0) continue;  // no two that were lost were neighbors
     ++given_up;
     EXPECT_EQ(run.count("notice", "it is large, or the disk does not answer"), 1u) << "seed " << seed;
     EXPECT_EQ(report->outcome, "failed") << "seed " << seed;
@@ -194,7 +194,7 @@ TEST(CheckpointFolder, ReplicasLookAgainForWhatTheCoordinatorSees) {
     }
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(waited, 0u) << "no two that were lost were neighbors";
 }
 
 // A disk that some replicas see before the others do.
@@ -215,7 +215,7 @@ TEST(CheckpointFolder, IsMountedOnOneHostAfterTheOther) {
     ++waited;
     EXPECT_EQ(run.count("lost"), 2u) << "seed " << seed;
   }
-  EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(waited, 0u) << "no two that were lost were neighbors";
 }
 
 TEST(CheckpointFolder, WhereNoReplicaSeesItTheRunEndsAndSaysWhatToDo) {
@@ -235,7 +235,7 @@ TEST(CheckpointFolder, WhereNoReplicaSeesItTheRunEndsAndSaysWhatToDo) {
     EXPECT_NE(report->reason.find("mount the folder on every host"), std::string::npos) << report->reason;
     EXPECT_GE(run.cluster().world().now(), job_in_parts().cluster.give_up_after);
   }
-  EXPECT_GT(ended, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(ended, 0u) << "no two that were lost were neighbors";
 }
 
 // It cannot see what members told of, and goes on with that. One more is lost before the first step.
@@ -257,7 +257,7 @@ TEST(CheckpointFolder, ALossOnTheWayBackIsNoReasonToWaitForItOnceMore) {
     again += is_lost ? 1 : 0;
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(again, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(again, 0u) << "no two that were lost were neighbors";
 }
 
 // A coordinator that is started again can read the older one. The newer one may be read another time, and
@@ -291,7 +291,7 @@ TEST(CheckpointFolder, IsWaitedForWhereABetterOneCannotBeReadNow) {
     ++waited;
     EXPECT_EQ(to_step, 6) << "seed " << seed;
   }
-  EXPECT_GT(waited, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(waited, 0u) << "no two that were lost were neighbors";
 }
 
 // Whoever looks finds none: that of the view is not given up for an older one, which is not there either.
@@ -313,7 +313,7 @@ TEST(CheckpointFolder, WhereItIsMountedNowhereNoneIsPassedOver) {
     EXPECT_EQ(run.count("notice", "; the run goes to"), 0u) << "seed " << seed;
     EXPECT_LE(run.cluster().world().now(), 3 * job.cluster.give_up_after) << "seed " << seed;
   }
-  EXPECT_GT(ended, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(ended, 0u) << "no two that were lost were neighbors";
 }
 
 // It knows of the older one by a report alone.
@@ -335,7 +335,7 @@ void goes_back_further_by_report(Away from_coordinator) {
     older += run.count("notice", "the run goes to kept-step-3-");
     EXPECT_EQ(run.count("notice", "the run goes to the beginning"), 0u) << "seed " << seed;
   }
-  EXPECT_GT(older, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(older, 0u) << "no two that were lost were neighbors";
 }
 
 TEST(CheckpointFolder, WhatMembersToldOfIsGoneBackToWhereNoneIsShared) {
@@ -371,7 +371,7 @@ TEST(CheckpointFolder, ARunThatEndsNamesNoDamagedCheckpoint) {
     ASSERT_TRUE(report->kept);
     EXPECT_EQ(report->kept->step, 3u);
   }
-  EXPECT_GT(ended, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(ended, 0u) << "no two that were lost were neighbors";
 }
 
 // The checkpoint lies in the middle of the epoch: it is done again, and told and counted again.
@@ -392,7 +392,7 @@ TEST(CheckpointFolder, AnEpochThatIsDoneAgainIsCountedAgain) {
     EXPECT_EQ(run.count("epoch"), *job.train.epochs + 1) << "seed " << seed;
     EXPECT_EQ(report->epochs.size(), *job.train.epochs) << "seed " << seed;
   }
-  EXPECT_GT(again, 0u) << "no two that were lost were neighbours";
+  EXPECT_GT(again, 0u) << "no two that were lost were neighbors";
 }
 
 // The report of it is lost with the connection: the run would say that nothing was kept.

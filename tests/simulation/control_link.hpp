@@ -1,4 +1,4 @@
-// Messages between processes, as CAF's middleman carries them over TCP: serialised and read back, each
+// Messages between processes, as CAF's middleman carries them over TCP: serialized and read back, each
 // connection in order, nothing from the dead. A proxy stands for each remote actor, so that the production
 // actors send, answer and monitor as they do between machines.
 //
@@ -69,7 +69,7 @@ class ControlNet {
     sent_ = std::move(sent);
     delivered_ = std::move(delivered);
   }
-  /// Called with what cannot cross: a message that cannot be serialised.
+  /// Called with what cannot cross: a message that cannot be serialized.
   std::function<void(const std::string& what)> on_mistake;
 
   const std::map<std::string, ControlCount>& counts() const { return counts_; }

@@ -111,7 +111,7 @@ class ViewRule {
 
  private:
   std::uint32_t shards_;
-  bool in_parts_;                        ///< an optimiser, or the states of shards
+  bool in_parts_;                        ///< an optimizer, or the states of shards
   std::map<std::uint32_t, View> views_;  // by number
 };
 

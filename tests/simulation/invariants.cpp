@@ -101,7 +101,7 @@ void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord
   if (record.kind == RoundKind::evaluate) tally_.count("round: evaluation");
   if (record.kind == RoundKind::train && record.weight != 0) {
     tally_.count(std::string("sums: ") + kAlgorithmNames[static_cast<std::size_t>(job_.reduce.algorithm)]);
-    if (job_.train.shard_optimizer) tally_.count("sums: of a sharded optimiser");
+    if (job_.train.shard_optimizer) tally_.count("sums: of a sharded optimizer");
     if (job_.train.shards_have_state()) tally_.count("sums: compressed");
     if (job_.train.compression.kind == CompressionKind::powersgd) tally_.count("sums: of low rank");
     if (job_.reduce.bucket_bytes > 0) tally_.count("sums: in buckets");
@@ -396,7 +396,7 @@ void Invariants::count_view(const View& view) {
   if (view.number > 1 && view.replicas.size() == 1) tally_.count("view: of one replica");
 }
 
-// Of a sharded optimiser, or of the states of shards.
+// Of a sharded optimizer, or of the states of shards.
 void Invariants::count_parts(const View& view) {
   const std::string of = job_.train.shard_optimizer ? "parts: " : "states: ";
   if (views_.goes_back(view)) {

@@ -273,7 +273,7 @@ bool Invariants::all_tainted() const {
   const View* view = views_.latest();
   const std::vector<ProcessId> members = view ? members_of(view->number) : std::vector<ProcessId>{};
   return !members.empty() && std::ranges::all_of(members, [this](ProcessId each) {
-    return tainted_.contains(each) || flipped_.contains(each);  // an optimiser's, perhaps
+    return tainted_.contains(each) || flipped_.contains(each);  // an optimizer's, perhaps
   });
 }
 
@@ -390,7 +390,7 @@ bool Invariants::is_alone_on_gpu(std::uint32_t view) const {
 bool Invariants::is_excused(const WrongCheckpoint& checkpoint) {
   // In the part of a sharded optimizer, which its owner alone holds, and not in the weights, by rounding.
   if (flips_ && job_.train.in_parts() && checkpoint.only_optimizer) {
-    tally_.count("bits: flipped in an optimiser, unseen");
+    tally_.count("bits: flipped in an optimizer, unseen");
     return true;
   }
   if (once_lost_at_) {  // from before the steps that all have gone back before: nobody knew that it was wrong

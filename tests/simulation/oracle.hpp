@@ -26,7 +26,7 @@ struct OracleRecord {
   std::vector<ShardReport> shards;    ///< train
   std::vector<ShardMetrics> metrics;  ///< evaluate
   std::uint64_t state = 0;            ///< fingerprint after it
-  std::uint64_t optimizer = 0;        ///< fingerprint of the optimiser's vectors after it, in declared order
+  std::uint64_t optimizer = 0;        ///< fingerprint of the optimizer's vectors after it, in declared order
 };
 
 struct OracleEpoch {

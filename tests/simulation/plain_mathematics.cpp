@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kGamma = 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
 constexpr std::uint64_t kWeights = 1, kTrain = 2, kTest = 3;
 
-// The finaliser of SplitMix64 with Stafford's constants "Mix13".
+// The finalizer of SplitMix64 with Stafford's constants "Mix13".
 std::uint64_t mixed(std::uint64_t z) {
   z ^= z >> 30;
   z *= 0xbf58476d1ce4e5b9;

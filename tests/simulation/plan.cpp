@@ -324,7 +324,7 @@ void draw_compression(std::uint64_t seed, Plan& plan) {
   compression.rank = static_cast<std::uint32_t>(dice.between(1, 2));
 }
 
-// Bounds of which some hold in every step, some in few. A sharded optimiser has no whole gradient.
+// Bounds of which some hold in every step, some in few. A sharded optimizer has no whole gradient.
 void draw_clipping(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 29);
   if (plan.job.train.shard_optimizer || !dice.one_in(3)) return;

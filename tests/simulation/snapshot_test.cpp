@@ -163,7 +163,7 @@ TEST(Snapshot, OneOfAnotherModelEndsTheRunAndSaysWhy) {
   const Outcome outcome = run_from(job, std::make_shared<const Snapshot>(other), 5);
   ASSERT_TRUE(outcome.result.report);
   EXPECT_EQ(outcome.result.report->outcome, "failed");
-  EXPECT_NE(outcome.result.report->reason.find("another model or optimiser"), std::string::npos);
+  EXPECT_NE(outcome.result.report->reason.find("another model or optimizer"), std::string::npos);
 }
 
 }  // namespace

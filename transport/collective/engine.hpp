@@ -51,7 +51,7 @@ class Engine final : public FrameSink {
     std::function<ProgressStatus()> progress = nullptr;
     /// The clock: real or virtual. Looked at at each tick, and when something comes.
     std::function<std::chrono::nanoseconds()> now = nullptr;
-    /// A record (frame.kind) that this node missed, a whole state, or elements of an optimiser, from a member
+    /// A record (frame.kind) that this node missed, a whole state, or elements of an optimizer, from a member
     /// that has it; or the answer of one that it was given to.
     std::function<void(const Frame& frame, std::vector<std::byte> payload)> transferred;
     /// A newcomer that this node gave its state to is part of the view that is entered.
@@ -74,7 +74,7 @@ class Engine final : public FrameSink {
     std::uint64_t batch = 0;
     std::uint64_t record = 0;
     std::uint64_t state = 0;
-    std::uint64_t part = 0;  ///< of an optimiser
+    std::uint64_t part = 0;  ///< of an optimizer
   };
 
   /// Enters a view: connects every peer (all but this node), lets go of those that are not in it, and makes

@@ -111,7 +111,7 @@ struct Outgoing {
   PeerId peer = 0;
   std::string name;  // of the other process
   std::uint64_t stream = 0;
-  Descriptor socket;  // none while the other side is too busy to be dialled
+  Descriptor socket;  // none while the other side is too busy to be dialed
   std::uint64_t number = 0;
   Outbox box;
   Ring<Pending> queue;

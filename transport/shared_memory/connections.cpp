@@ -42,38 +42,38 @@ void SharedMemoryTransport::connect(PeerId peer, const std::string& address) {
   for (const auto& [number, in] : incoming_) {
     if (in->name == other.name) pair(*in, *out);
   }
-  if (dial(*out) != Dialled::yes) to_dial_ = true;  // who is not there is told of by progress
+  if (dial(*out) != Dialed::yes) to_dial_ = true;  // who is not there is told of by progress
   outgoing_[peer] = std::move(out);
 }
 
-Dialled SharedMemoryTransport::dial(Outgoing& out) {
-  const Dialled dialled = shm::dial(out.name, out.socket);
-  if (dialled != Dialled::yes) return dialled;
+Dialed SharedMemoryTransport::dial(Outgoing& out) {
+  const Dialed dialed = shm::dial(out.name, out.socket);
+  if (dialed != Dialed::yes) return dialed;
   Hello hello;
   hello.stream = out.stream;
   hello.capacity = out.box.capacity();
   std::memcpy(hello.name, self_.name.data(), sizeof hello.name);
   if (!send_hello(out.socket, hello, out.box.descriptor())) {
     out.socket = Descriptor();
-    return Dialled::nobody;
+    return Dialed::nobody;
   }
   watch(out.socket, out.number);
-  return dialled;
+  return dialed;
 }
 
 bool SharedMemoryTransport::dial_again() {
   if (!std::exchange(to_dial_, false)) return false;
   for (const auto& [peer, out] : std::map(outgoing_)) {
     if (out->socket || out->failed || out->closed) continue;
-    Dialled dialled = Dialled::nobody;
+    Dialed dialed = Dialed::nobody;
     try {
-      dialled = dial(*out);
+      dialed = dial(*out);
     } catch (const Error& error) {  // no socket is left
       fail(out, error.what());
       continue;
     }
-    to_dial_ = to_dial_ || dialled == Dialled::busy;
-    if (dialled == Dialled::nobody) fail(out, "no process listens there any more");
+    to_dial_ = to_dial_ || dialed == Dialed::busy;
+    if (dialed == Dialed::nobody) fail(out, "no process listens there any more");
   }
   return true;
 }

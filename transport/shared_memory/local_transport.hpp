@@ -38,7 +38,7 @@ class SharedMemoryTransport final : public Transport {
   using Out = std::shared_ptr<Outgoing>;
 
   void watch(const Descriptor& socket, std::uint64_t number);
-  Dialled dial(Outgoing& out);
+  Dialed dial(Outgoing& out);
   bool dial_again();
   bool look();
   void welcome();
@@ -69,7 +69,7 @@ class SharedMemoryTransport final : public Transport {
   std::uint64_t next_number_ = 1;
   AcceptPause accept_pause_;
   EndedTransfers ended_;
-  bool to_dial_ = false;  // some are to be dialled again
+  bool to_dial_ = false;  // some are to be dialed again
   WakeUps wake_ups_;
   bool look_ = true;
   unsigned polls_ = 0;

@@ -52,13 +52,13 @@ Descriptor listen_as(const std::string& name) {
   return listener;
 }
 
-Dialled dial(const std::string& name, Descriptor& socket) {
+Dialed dial(const std::string& name, Descriptor& socket) {
   Descriptor made = new_socket();
   const SocketName address(name);
   if (::connect(made.get(), address.get(), address.length) != 0)
-    return errno == EAGAIN ? Dialled::busy : Dialled::nobody;
+    return errno == EAGAIN ? Dialed::busy : Dialed::nobody;
   socket = std::move(made);
-  return Dialled::yes;
+  return Dialed::yes;
 }
 
 // None: errno says whether none waits (EAGAIN), or why it is not let in, unless one was `refused`.

@@ -32,10 +32,10 @@ static_assert(sizeof(Handed) == sizeof(Hello));
 /// Listens under the name. Throws Error if it cannot.
 Descriptor listen_as(const std::string& name);
 
-enum class Dialled { yes, busy, nobody };
+enum class Dialed { yes, busy, nobody };
 /// Connects to who listens under the name. busy: too many do so at once; to be tried again.
 /// Throws Error if this process has no descriptor left.
-Dialled dial(const std::string& name, Descriptor& socket);
+Dialed dial(const std::string& name, Descriptor& socket);
 
 /// The next process that connects; none if none waits, or if it is another user's (then `refused` says so).
 Descriptor accept_from(const Descriptor& listener, std::string& refused);

@@ -65,7 +65,7 @@ void SocketTransport::dial(const Out& out, const Address& address) {
   end_after_silence(out->socket, options_.silence_max);
   out->give_up = now() + options_.greeting_max;
   greeting_ = true;
-  dialled_[out->number] = out;
+  dialed_[out->number] = out;
   watch(out->socket, out->number, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
@@ -85,7 +85,7 @@ void SocketTransport::disconnect(PeerId peer) {
   if (found == outgoing_.end()) return;
   const Out out = found->second;
   outgoing_.erase(found);
-  dialled_.erase(out->number);
+  dialed_.erase(out->number);
   out->closed = true;
   out->socket = Descriptor();
   for (const Pending& pending : out->queue) ended_.add(peer, pending.token);
@@ -130,7 +130,7 @@ bool SocketTransport::look() {
       in->second->readable = true;
       in->second->ending = in->second->ending || (events[i].events & kEnds) != 0;
       list(in->second);
-    } else if (const auto found = dialled_.find(number); found != dialled_.end()) {
+    } else if (const auto found = dialed_.find(number); found != dialed_.end()) {
       look_at(Out(found->second), events[i].events);
     }
   }
@@ -185,7 +185,7 @@ void SocketTransport::check_greetings() {
   next_check_ = at + kCheckEvery;
   std::vector<Out> silent;
   greeting_ = strangers_ > 0;
-  for (const auto& [number, out] : dialled_) {
+  for (const auto& [number, out] : dialed_) {
     greeting_ = greeting_ || !out->greeted;
     if (!out->greeted && at > out->give_up) silent.push_back(out);
   }
@@ -255,7 +255,7 @@ void SocketTransport::fail(const Out& out, const std::string& reason) {
   }
   out->failed = true;
   out->socket = Descriptor();
-  dialled_.erase(out->number);
+  dialed_.erase(out->number);
   const auto queue = std::exchange(out->queue, {});
   sink_->peer_failed(out->peer, reason);
   for (const Pending& pending : queue) sink_->sent(out->peer, pending.token, false);

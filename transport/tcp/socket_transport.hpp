@@ -68,7 +68,7 @@ class SocketTransport final : public Transport {
   Address self_;
   FrameSink* sink_ = nullptr;
   std::map<PeerId, Out> outgoing_;
-  std::map<std::uint64_t, Out> dialled_;  // the same, by the number of their socket
+  std::map<std::uint64_t, Out> dialed_;   // the same, by the number of their socket
   std::map<std::uint64_t, In> incoming_;  // likewise
   std::uint64_t next_number_ = 1;
   AcceptPause accept_pause_;

@@ -29,7 +29,7 @@ Descriptor listen_at(const std::string& host, std::uint16_t first, std::uint16_t
 /// Begins to connect. Whether it could is known when the socket can be written to: see `dial_error`.
 /// None if it failed at once: errno says why.
 Descriptor dial(const Address& address, bool same_host);
-/// 0, or the errno with which dialling ended.
+/// 0, or the errno with which dialing ended.
 int dial_error(const Descriptor& socket);
 
 /// Lets the kernel end a connection on which the other host acknowledges nothing for so long; 0: as it is.

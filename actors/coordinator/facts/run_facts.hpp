@@ -48,9 +48,9 @@ struct RunFacts {
   std::set<NodeName> away;  ///< whose connection has ended, and who may come back
   CoordinatorPhase phase = CoordinatorPhase::forming;
   View view;                     ///< the last one that was sent
-  std::uint32_t first_view = 1;  ///< the number of the first one; a run that begins anew gives none twice
+  std::uint32_t first_view = 1;  ///< the first one's number; no other view has it. Only Adoption sets it
   bool begun = false;            ///< a first view was in force
-  bool took_effect = false;      ///< a member has done a step in the view
+  bool took_effect = false;      ///< a member has done a step in the view. Only ViewChange sets it
   std::vector<NodeName> lost;    ///< not to be waited for in the view that is being closed
   PendingView pending;           ///< decided, and refused by a disk
   CoordinatorTerm term;

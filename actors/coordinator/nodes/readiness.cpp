@@ -27,7 +27,7 @@ void Readiness::on(const Prepared& message) {
   ask_for_ports(message.name);
 }
 
-// Within a host nothing is dialled, and nothing waited for.
+// Within a host nothing is dialed, and nothing waited for.
 void Readiness::ask_for_ports(const NodeName& who) {
   const std::vector<NodeName> others = run_.membership->nodes().ready_elsewhere(who);
   run_.membership->admission().tried(who, others.empty() || canary("ports-untried"));

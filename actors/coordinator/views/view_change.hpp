@@ -55,7 +55,7 @@ class ViewChange {
 
   /// A member reports this step, made in the view that is in force.
   void makes_step(const Progress& message);
-  /// The optimiser's parts are dealt anew once a step is done; those who wanted to leave can.
+  /// The optimizer's parts are dealt anew once a step is done; those who wanted to leave can.
   void let_go_of_held_back();
 
  private:

@@ -38,7 +38,7 @@ void Checkpoints::take_due() {
   if (!duty_.take_due(context_.records()) || context_.schedule().finished())
     return;  // at the end one is written anyway
   if (!context_.speaks()) return context_.in_parts() ? parts_.give_for_checkpoint() : void();
-  give_up_gathering("the next one was due before all parts of the optimiser were there");
+  give_up_gathering("the next one was due before all parts of the optimizer were there");
   if (duty_.begin()) return take_snapshot(SnapshotUse::checkpoint);
   if (context_.in_parts()) gathering_.ignore_until(context_.records());
   context_.raise(make_event("checkpoint_passed_over",
@@ -101,7 +101,7 @@ std::string Checkpoints::why_nothing_is_kept() const {
   if (context_.in_parts() &&
       (catch_up_.observing() || context_.view().replicas.size() > 1 || !parts_.deal().done()))
     return std::string("it holds but a part of ") +
-           (context_.job().train.shard_optimizer ? "the optimiser (train.shard_optimizer)"
+           (context_.job().train.shard_optimizer ? "the optimizer (train.shard_optimizer)"
                                                  : "what the shards left out (train.compression)") +
            "; the last one stands";
   return {};

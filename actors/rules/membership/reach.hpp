@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// How long a port is dialled, and within what time a node says what came of it.
+/// How long a port is dialed, and within what time a node says what came of it.
 inline constexpr std::chrono::milliseconds kDialPatience{3000};
 inline constexpr std::chrono::milliseconds kReachPatience{5000};
 /// And in all, whoever is not heard meanwhile.

@@ -147,7 +147,7 @@ std::vector<NodeName> ViewMaker::all_who_can_read() const {
 }
 
 // Who wants to leave and is held back counts as any other; one that came last and holds no part of the
-// optimiser yet does not, for the others hold the parts where they are.
+// optimizer yet does not, for the others hold the parts where they are.
 std::vector<NodeName> ViewMaker::members_with_state(const PartSource& source, bool from_disk,
                                                     const std::set<std::uint32_t>& held_back) const {
   std::vector<NodeName> names;

@@ -17,7 +17,7 @@ namespace muster {
 struct NextView {
   std::optional<View> view;
   std::string missing;
-  /// Of a part of the optimiser: the view has yet to be told what to go back to.
+  /// Of a part of the optimizer: the view has yet to be told what to go back to.
   std::optional<PartHolder> lost;
   /// Without a view: who closed the last one and misses more than can be sent.
   std::vector<NodeName> unfit = {};

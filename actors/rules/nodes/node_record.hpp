@@ -93,7 +93,7 @@ struct NodeRecord {
   ReplicaDone done;
   bool member = false;     ///< of the view in force, or of the one that is being closed
   bool leaving = false;    ///< asked to go; no member of the next view
-  bool held_back = false;  ///< but it is one, for it held a part of the optimiser that nobody else had
+  bool held_back = false;  ///< but it is one, for it held a part of the optimizer that nobody else had
   bool announced = false;  ///< `joined` was raised
   KnownView view;
   HeldRecords held;

@@ -1,7 +1,7 @@
 // Who holds which part of what not every replica has, and what moves from one view to the next: pure rules,
 // the same on every node. Each part has a second holder, its owner's buddy.
 //
-// Of a sharded optimiser's vectors (train.shard_optimizer) part i is the range of the i-th owner in each
+// Of a sharded optimizer's vectors (train.shard_optimizer) part i is the range of the i-th owner in each
 // bucket of the reduction, so whoever forms the mean gradient of an element also updates it. The states of
 // shards (train.compression) are with who computes the shards.
 #pragma once

@@ -87,7 +87,7 @@ const std::vector<Canary> kCanaries = {
      "journal-full,leave-all,crash"},
     {"loader-installed-early", "a loader says that it has installed a view before it can take demands"},
     {"demand-asked-once", "a demand that was lost is not asked again", "lost-demands"},
-    {"unlike-checkpoint", "a checkpoint holds another optimiser than its replica"},
+    {"unlike-checkpoint", "a checkpoint holds another optimizer than its replica"},
     {"adopting-admits-all", "a coordinator that was started anew lets newcomers in that it cannot compare"},
     {"journal-knows-best", "a coordinator with an older journal does not learn of newer views and terms",
      "coordinator-old-journal"},

@@ -135,7 +135,7 @@ TEST_F(JobRules, NesterovNeedsMomentum) {
   EXPECT_EQ(optimizer("nesterov = true\nmomentum = 0.9"), "");
 }
 
-TEST_F(JobRules, AShardedOptimiserNeedsOwners) {
+TEST_F(JobRules, AShardedOptimizerNeedsOwners) {
   const std::string text =
       replaced(job_text(file_), "remainder = \"keep\"", "shard_optimizer = true") + "[reduce]\n";
   const auto found = [&](const std::string& algorithm) {

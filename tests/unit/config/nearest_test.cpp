@@ -9,7 +9,7 @@ TEST(Nearest, DistanceCountsEdits) {
   EXPECT_EQ(edit_distance("", ""), 0u);
   EXPECT_EQ(edit_distance("", "abc"), 3u);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
-  EXPECT_EQ(edit_distance("bathc", "batch"), 1u);  // a swap of neighbours is one edit
+  EXPECT_EQ(edit_distance("bathc", "batch"), 1u);  // a swap of neighbors is one edit
   EXPECT_EQ(edit_distance("ca", "abc"), 3u);       // no part is edited twice: the restricted form
   EXPECT_EQ(edit_distance("abc", "abc"), 0u);
 }

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   try {
     muster::make_compute_device("cuda:0");
   } catch (const muster::Error& error) {
-    std::printf("not run: the kernels, copies, memory and optimisers of a GPU: %s\n", error.what());
+    std::printf("not run: the kernels, copies, memory and optimizers of a GPU: %s\n", error.what());
     return kSkipped;
   }
   return RUN_ALL_TESTS();

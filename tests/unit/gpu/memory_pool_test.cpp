@@ -71,7 +71,7 @@ TEST(MemoryPool, WhatIsGivenIsTakenAgain) {
   EXPECT_EQ(segments.obtained, 2);
 }
 
-TEST(MemoryPool, NeighboursBecomeOneAgainInAnyOrder) {
+TEST(MemoryPool, NeighborsBecomeOneAgainInAnyOrder) {
   for (const std::vector<std::size_t>& order :
        {std::vector<std::size_t>{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}}) {
     Segments segments;

@@ -1,4 +1,4 @@
-// The optimisers on every device that is there: the bits are those of the host, step by step.
+// The optimizers on every device that is there: the bits are those of the host, step by step.
 #include <gtest/gtest.h>
 
 #include "gpu/optimizer/optimizer.hpp"

@@ -45,7 +45,7 @@ TEST(ResNet18, HasTheParametersOfThePaper) {
   EXPECT_EQ(entry(*model, "fc.weight").shape, (std::vector<std::int64_t>{10, 512}));
 }
 
-TEST(ResNet18, TakesGreyImagesOfTheDeclaredSideOnly) {
+TEST(ResNet18, TakesGrayImagesOfTheDeclaredSideOnly) {
   const auto model = resnet(1, 28, 4);
   const auto state = initial(*model);
   const Batch batch = classified(3, {1, 28, 28}, 10, 1);

@@ -36,7 +36,7 @@ Batch images(std::uint32_t rows, std::uint64_t seed, std::uint32_t padding = 0) 
   return classified(rows, {1, 28, 28}, 10, seed, padding);
 }
 
-/// Normalisation over the batch, then dropout on request: buffers and randomness in one small module.
+/// Normalization over the batch, then dropout on request: buffers and randomness in one small module.
 struct Normed : torch::nn::Module {
   explicit Normed(double drop) : dropout(drop) {
     register_module("linear1", linear1);

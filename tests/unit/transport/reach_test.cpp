@@ -24,7 +24,7 @@ TEST(Reach, APortThatListensAnswersAndOneThatDoesNotIsNamed) {
   EXPECT_TRUE(tcp::closed_ports({}, 3s).empty());
 }
 
-TEST(Reach, NothingIsDialledWithinAHost) {
+TEST(Reach, NothingIsDialedWithinAHost) {
   const auto one = make_node_transport({}), other = make_node_transport({});
   EXPECT_FALSE(tcp_address_between(one->address(), other->address()));
 }

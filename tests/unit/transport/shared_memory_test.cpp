@@ -107,7 +107,7 @@ class SharedMemoryStrangers : public ::testing::Test {
   void SetUp() override {
     connect(a_, kA, b_, kB);
     name_ = shm::open_address(a_.transport->address()).name;
-    ASSERT_EQ(shm::dial(name_, stranger_), shm::Dialled::yes);
+    ASSERT_EQ(shm::dial(name_, stranger_), shm::Dialed::yes);
   }
   /// Whatever the stranger did, the others go on.
   void TearDown() override {

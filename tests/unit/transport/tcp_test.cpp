@@ -327,7 +327,7 @@ std::string carried_by(const char* tls, const char* devices = "") {
   return text.substr(0, text.find(' '));
 }
 
-// The kernel's own view of a socket that was dialled with a bound on silence.
+// The kernel's own view of a socket that was dialed with a bound on silence.
 TEST(Tcp, TheKernelEndsAConnectionAfterTheStatedSilence) {
   WorldNode node;
   with(node);
@@ -371,7 +371,7 @@ TEST(Tcp, BothEndsOfAConnectionHaveTheStatedSilence) {
     b.transport->progress();
     return b.sink.whole.size() == 1;
   }));
-  EXPECT_EQ(sockets_that_end_after(12'345), 4) << "each has dialled one, and accepted one";
+  EXPECT_EQ(sockets_that_end_after(12'345), 4) << "each has dialed one, and accepted one";
 }
 
 TEST(NodeTransport, WhatTheUserNamesCarriesEverything) {

@@ -1,5 +1,5 @@
-// Recursive halving and doubling along the canonical tree: neighbours exchange halves of the vector, then
-// neighbouring pairs exchange quarters, and so on; the result comes back the other way. log2 of the members
+// Recursive halving and doubling along the canonical tree: neighbors exchange halves of the vector, then
+// neighboring pairs exchange quarters, and so on; the result comes back the other way. log2 of the members
 // as many hops and messages (where the members are a power of two): for small vectors on many members.
 // (Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005.)
 #include <bit>

@@ -1,8 +1,8 @@
-// What becomes of a mean gradient where the optimiser is sharded (ZeRO stage 1, Rajbhandari et al. 2020): the
+// What becomes of a mean gradient where the optimizer is sharded (ZeRO stage 1, Rajbhandari et al. 2020): the
 // owner of a range updates it, and the result that goes to all is new parameters.
 //
 // No result leaves its owner before the owner's buddy holds the mean gradient, too. So if anybody has a whole
-// result, owner and buddy of each range have what they need to follow with the optimiser's vectors: as long
+// result, owner and buddy of each range have what they need to follow with the optimizer's vectors: as long
 // as one of the two lives, nothing is lost.
 #pragma once
 

@@ -117,7 +117,7 @@ void SumPlan::cut() {
 void SumPlan::cut(Bucket& bucket) {
   const auto members = static_cast<std::uint32_t>(shape_.members.size());
   if (adds_everywhere(shape_.algorithm)) return cut_for_all(bucket);
-  // Where the parts of an optimiser lie must not depend on the algorithm: views may have different ones.
+  // Where the parts of an optimizer lie must not depend on the algorithm: views may have different ones.
   const auto owners = owners_in_order(shape_.sharded ? Algorithm::direct : shape_.algorithm, members);
   for (std::uint32_t place = 0; place < members; ++place) {
     cut(range_of_owner(bucket.elements, place, members), owners[place]);

@@ -27,7 +27,7 @@ struct OneJournal final : Journal {
     if (taken) throw TakenOver("another coordinator has taken this run over");
     if (full) throw Error("the disk is full");
     entry = written;
-    if (fails_late) throw Error("the folder cannot be synchronised");
+    if (fails_late) throw Error("the folder cannot be synchronized");
   }
   std::optional<JournalEntry> entry;
   bool taken = false, full = false, fails_late = false;

@@ -1,4 +1,4 @@
-// The facts of a run whose first view is in force, for tests of the coordinator's parts.
+// The facts of a run, for tests of the coordinator's parts.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,24 @@
 
 namespace muster {
 
+/// No node has come yet.
+struct StartingJob {
+  explicit StartingJob(std::uint32_t replicas, std::uint32_t loaders = 0) {
+    run.setup.job = job_of(replicas, loaders);
+    run.setup.job_hash = "hash";
+    run.membership = std::make_unique<Membership>(run.setup.job);
+    run.watch = std::make_unique<ClusterWatch>(run.setup.job.cluster, kCoordinatorTick);
+    checkpoints.known =
+        std::make_unique<KnownCheckpoints>(nullptr, run.setup.job, run.setup.job_hash, checkpoints.verdicts);
+  }
+
+  Membership& membership() { return *run.membership; }
+
+  RunFacts run;
+  CheckpointFacts checkpoints;
+};
+
+/// The first view is in force.
 struct RunningJob {
   explicit RunningJob(std::uint32_t replicas, std::uint32_t loaders = 0) {
     run.setup.job = job_of(replicas, loaders);

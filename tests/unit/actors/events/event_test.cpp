@@ -46,7 +46,7 @@ TEST(Event, PageIsMadeFromTheTable) {
 
 TEST(Event, WhatIsNotInTheTableCannotBeBuilt) {
   EXPECT_DEATH(make_event("surprise", {}), "no such event");
-  EXPECT_DEATH(make_event("failed", {{"reason", "x"}, {"colour", "red"}}), "field not in the table");
+  EXPECT_DEATH(make_event("failed", {{"reason", "x"}, {"color", "red"}}), "field not in the table");
   EXPECT_DEATH(make_event("failed", {{"reason", std::int64_t{1}}}), "field not in the table");
   EXPECT_DEATH(make_event("failed", {}), "field is missing");
 }

@@ -85,9 +85,9 @@ TEST(Permutation, PutsEachSampleAnywhereAlike) {
   }
 }
 
-// Neighbours in the source do not stay neighbours: 2-dimensional chi-square of (at(i), at(i + 1)) on a grid
+// Neighbors in the source do not stay neighbors: 2-dimensional chi-square of (at(i), at(i + 1)) on a grid
 // of 16 x 16 cells. 255 degrees of freedom: above 330.5 once in 1,000 draws.
-TEST(Permutation, PartsNeighbours) {
+TEST(Permutation, PartsNeighbors) {
   constexpr std::uint64_t kSize = 60'000;
   const Permutation permutation(kSize, 7, 1);
   std::vector<double> counts(256, 0);

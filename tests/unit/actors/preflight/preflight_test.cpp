@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-/// Like batch normalisation: a row's result depends on the others.
+/// Like batch normalization: a row's result depends on the others.
 class MixingModel : public Model {
  public:
   MixingModel() { layout_.add_parameter("w", {4}); }
@@ -99,7 +99,7 @@ TEST(Preflight, PaddingIsRefusedWhereSamplesMix) {
   std::string text = with("name = \"linear\"\ninputs = 8\noutputs = 3\n", "name = \"mixing\"\n");
   EXPECT_TRUE(look(text).mistakes.empty());
   text.replace(text.find("batch = 16"), 10, "batch = 16\nremainder = \"pad\"");
-  expect_mistake(text, "11:13", {"train.remainder", "\"pad\"", "mixing", "batch normalisation"});
+  expect_mistake(text, "11:13", {"train.remainder", "\"pad\"", "mixing", "batch normalization"});
 }
 
 TEST(Preflight, MixedPrecisionIsRefusedForModelsThatHaveNone) {

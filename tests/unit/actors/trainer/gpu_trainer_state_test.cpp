@@ -146,7 +146,7 @@ TEST_P(OnAGpu, GoesBackToTheBeginning) {
   Trained again;
   train_step(*trainer, *accumulator, 1, again);
   EXPECT_TRUE(same_bits(before.sums[0], again.sums[0]));
-  EXPECT_TRUE(same_bits(state, host_state(*trainer)));  // by an optimiser of its own, which has begun anew
+  EXPECT_TRUE(same_bits(state, host_state(*trainer)));  // by an optimizer of its own, which has begun anew
   EXPECT_GT(gpu->pinned().taken_bytes, memory);
 }
 

@@ -1,4 +1,4 @@
-// A sharded optimiser: who holds what, what moves between views, and that its bits are those of a whole one.
+// A sharded optimizer: who holds what, what moves between views, and that its bits are those of a whole one.
 #include "actors/trainer/optimizer_part.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who holds the parts of optimisers and states, for the tests of both.
+// Who holds the parts of optimizers and states, for the tests of both.
 #pragma once
 
 #include <cstdint>

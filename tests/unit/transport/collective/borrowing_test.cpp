@@ -258,7 +258,7 @@ shm::Reference reference(std::uint64_t segment, std::uint64_t offset, std::uint6
 TEST_P(BorrowingStrangers, WhoOffersWhatCannotBeIsRefused) {
   Side side;
   shm::Descriptor stranger;
-  ASSERT_EQ(shm::dial(shm::open_address(side.transport->address()).name, stranger), shm::Dialled::yes);
+  ASSERT_EQ(shm::dial(shm::open_address(side.transport->address()).name, stranger), shm::Dialed::yes);
   const Floats values(kFloats);
   const auto place = shm::segment_of(std::as_bytes(std::span(values)));
   ASSERT_TRUE(place);

@@ -1,4 +1,4 @@
-// The vectorised arithmetic has the bits of the plain loops, on every kind of processor that this one can
+// The vectorized arithmetic has the bits of the plain loops, on every kind of processor that this one can
 // play.
 #include "transport/collective/sums/kernels.hpp"
 

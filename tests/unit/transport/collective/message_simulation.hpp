@@ -16,7 +16,7 @@
 
 namespace muster::testing {
 
-/// One shard for each member; neighbours share a host.
+/// One shard for each member; neighbors share a host.
 ReductionShape shape_of(Algorithm algorithm, const Cluster& cluster, std::size_t elements,
                         std::size_t chunk_elements, std::uint32_t self = 0);
 

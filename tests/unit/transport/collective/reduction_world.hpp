@@ -35,7 +35,7 @@ struct RoundPlan {
   bool any_present() const;
 };
 
-/// Stands for an optimiser: keeps the mean gradients that it is given, of the whole vector.
+/// Stands for an optimizer: keeps the mean gradients that it is given, of the whole vector.
 class KeptGradients final : public PartUpdate {
  public:
   explicit KeptGradients(std::size_t elements) : gradient_(elements), kept_(elements, false) {}

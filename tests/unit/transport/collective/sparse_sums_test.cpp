@@ -112,7 +112,7 @@ std::uint64_t bytes_of(const std::vector<float>& values, ElementRange range) {
 }
 
 // By `direct`, one shard each: its sums to the owners, and its range of the result to all. With a sharded
-// optimiser that is dense, and there is the buddy's part.
+// optimizer that is dense, and there is the buddy's part.
 std::uint64_t sent_by(std::size_t self, std::size_t members, const std::vector<oracle::Values>& leaves,
                       const std::vector<float>& mean, bool sharded) {
   const ElementRange all{0, mean.size()};

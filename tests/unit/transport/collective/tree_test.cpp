@@ -48,7 +48,7 @@ void expect_exact_cover(unsigned height, std::uint32_t begin, std::uint32_t end,
   EXPECT_EQ(next, end);
 }
 
-// No two neighbours of a least cover are children of one parent.
+// No two neighbors of a least cover are children of one parent.
 void expect_least_cover(const std::vector<NodeId>& nodes) {
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     EXPECT_FALSE(nodes[i - 1] % 2 == 0 && nodes[i] == nodes[i - 1] + 1) << nodes[i];

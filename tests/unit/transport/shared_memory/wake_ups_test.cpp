@@ -72,7 +72,7 @@ TEST_F(ShmWakeUps, WhoHasNotConnectedIsWokenByEachFrame) {
   EXPECT_FALSE(wakes(News::room));
   EXPECT_TRUE(wakes(News::frames));
   EXPECT_TRUE(wakes(News::frames)) << "it cannot say that it rests";
-  a_.out->socket = Descriptor();  // it is too busy to be dialled
+  a_.out->socket = Descriptor();  // it is too busy to be dialed
   EXPECT_FALSE(wakes(News::frames));
 }
 

@@ -33,8 +33,9 @@ class HangingMembersTest : public ::testing::Test {
   }
 
   RunningJob job_{3};
-  testing::RecordingPort port_;
-  testing::RecordedActions actions_;
+  testing::PartLog log_;
+  testing::RecordingPort port_{log_};
+  testing::RecordedActions actions_{log_};
   HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
 };
 

@@ -31,8 +31,9 @@ class MemberWatchTest : public ::testing::Test {
   void closes(const NodeName& who) { job_.membership().closed({who, job_.run.view.number, 4, 4}); }
 
   RunningJob job_{2, 1};
-  testing::RecordingPort port_;
-  testing::RecordedActions actions_;
+  testing::PartLog log_;
+  testing::RecordingPort port_{log_};
+  testing::RecordedActions actions_{log_};
   HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
   MemberWatch watch_{job_.run, job_.checkpoints, hanging_, port_, actions_, actions_};
 };

@@ -17,8 +17,9 @@ class NewcomersTest : public ::testing::Test {
 
   RunningJob job_{2};
   NodeName third_ = newcomer(job_.membership());
-  testing::RecordingPort port_;
-  testing::RecordedActions actions_;
+  testing::PartLog log_;
+  testing::RecordingPort port_{log_};
+  testing::RecordedActions actions_{log_};
   Newcomers newcomers_{job_.run, port_, actions_};
 };
 

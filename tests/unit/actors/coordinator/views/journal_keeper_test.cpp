@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "actors/coordinator/records/journal.hpp"
+#include "tests/support/recorded_journal.hpp"
 #include "tests/support/recording_ports.hpp"
 #include "tests/unit/actors/coordinator/running_job.hpp"
 
@@ -10,17 +10,6 @@ namespace muster {
 namespace {
 
 using PartTexts = std::vector<std::string>;
-
-struct FakeJournal final : Journal {
-  std::optional<JournalEntry> read() override { return entry; }
-  void write(const JournalEntry& written) override {
-    if (taken) throw TakenOver("another coordinator has taken this run over");
-    if (full) throw Error("the disk is full");
-    entry = written;
-  }
-  std::optional<JournalEntry> entry;
-  bool taken = false, full = false;
-};
 
 class JournalKeeperTest : public ::testing::Test {
  protected:
@@ -35,11 +24,12 @@ class JournalKeeperTest : public ::testing::Test {
     return view;
   }
 
-  std::shared_ptr<FakeJournal> journal_ = std::make_shared<FakeJournal>();
+  testing::PartLog log_;
+  std::shared_ptr<testing::RecordedJournal> journal_ = std::make_shared<testing::RecordedJournal>(log_);
   RunningJob job_{2};
-  testing::RecordingPort port_;
-  testing::NoConnections connections_;
-  testing::RecordedActions actions_;
+  testing::RecordingPort port_{log_};
+  testing::RecordedConnections connections_{log_, port_};
+  testing::RecordedActions actions_{log_};
   JournalKeeper keeper_{job_.run, job_.checkpoints, port_, connections_, actions_};
 };
 
@@ -82,6 +72,27 @@ TEST_F(JournalKeeperTest, WhoIsTakenOverEndsAndTellsNobody) {
   EXPECT_EQ(port_.names_of_events(), PartTexts{"failed"});
   EXPECT_EQ(actions_.all, PartTexts{"finish"});
   EXPECT_TRUE(port_.sent.empty());
+}
+
+TEST_F(JournalKeeperTest, WhoIsTakenOverForgetsItsNodesBeforeItSaysSo) {
+  journal_->taken = true;
+  keeper_.noted(next_view());
+  EXPECT_EQ(log_.all, (PartTexts{"forget all", "event failed", "finish"}));
+}
+
+TEST_F(JournalKeeperTest, AnEntryIsWrittenOnceAndNothingIsSaidOfIt) {
+  EXPECT_TRUE(keeper_.noted(next_view()));
+  EXPECT_EQ(log_.all, PartTexts{"journal view 2"});
+}
+
+TEST_F(JournalKeeperTest, AMissingLastEntryIsReported) {
+  journal_->full = true;
+  keeper_.last_note(true);
+  EXPECT_EQ(log_.all, PartTexts{"event notice"});
+  journal_->full = false;
+  keeper_.last_note(true);
+  EXPECT_EQ(log_.all, (PartTexts{"event notice", "journal view 1"}));
+  EXPECT_TRUE(journal_->entry->ended);
 }
 
 TEST_F(JournalKeeperTest, OfTwoWithTheSameTermTheFirstToWriteWins) {

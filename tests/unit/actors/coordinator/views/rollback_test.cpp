@@ -33,9 +33,10 @@ class RollbackTest : public ::testing::Test {
   }
 
   RunningJob job_{2};
-  testing::RecordingPort port_;
-  testing::NoConnections connections_;
-  testing::RecordedActions actions_;
+  testing::PartLog log_;
+  testing::RecordingPort port_{log_};
+  testing::RecordedConnections connections_{log_, port_};
+  testing::RecordedActions actions_{log_};
   JournalKeeper journal_{job_.run, job_.checkpoints, port_, connections_, actions_};
   SuspectCheckpoints suspects_{job_.run, job_.checkpoints, journal_, port_};
   Rollback rollback_{job_.run, job_.checkpoints, suspects_, port_, actions_, actions_};

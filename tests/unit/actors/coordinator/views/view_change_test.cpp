@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/recorded_journal.hpp"
 #include "tests/support/recording_ports.hpp"
 #include "tests/unit/actors/coordinator/running_job.hpp"
 
@@ -17,6 +18,7 @@ class ViewChangeTest : public ::testing::Test {
   ViewChangeTest() {
     job_.run.setup.job.cluster.give_up_after = 10s;
     port_.nodes = {kReplica0, kReplica1, kReplica2};
+    job_.run.setup.journal = record_;
   }
   void lose(const NodeName& who) {
     job_.membership().lost(who);
@@ -28,9 +30,11 @@ class ViewChangeTest : public ::testing::Test {
   std::size_t told_to_close(const NodeName& who) const { return port_.sent_to<Close>(who).size(); }
 
   RunningJob job_{3};
-  testing::RecordingPort port_;
-  testing::NoConnections connections_;
-  testing::RecordedActions actions_;
+  testing::PartLog log_;
+  std::shared_ptr<testing::RecordedJournal> record_ = std::make_shared<testing::RecordedJournal>(log_);
+  testing::RecordingPort port_{log_};
+  testing::RecordedConnections connections_{log_, port_};
+  testing::RecordedActions actions_{log_};
   JournalKeeper journal_{job_.run, job_.checkpoints, port_, connections_, actions_};
   SuspectCheckpoints suspects_{job_.run, job_.checkpoints, journal_, port_};
   Rollback rollback_{job_.run, job_.checkpoints, suspects_, port_, actions_, actions_};
@@ -94,6 +98,81 @@ TEST_F(ViewChangeTest, WhoAskedToLeaveGoesWithTheViewThatLacksIt) {
   ASSERT_EQ(port_.sent_to<Stop>(kReplica2).size(), 1u);
   EXPECT_TRUE(port_.sent_to<Stop>(kReplica2)[0].good);
 }
+
+// --- in which order
+
+TEST_F(ViewChangeTest, AViewIsInTheJournalBeforeAMemberHearsOfIt) {
+  lose(kReplica2);
+  log_.all.clear();
+  closes(kReplica0);
+  closes(kReplica1);
+  EXPECT_EQ(log_.all, (PartTexts{"journal view 2", "Install to replica 0", "Install to replica 1"}));
+}
+
+TEST_F(ViewChangeTest, NobodyHearsOfAViewThatTheJournalLacks) {
+  lose(kReplica2);
+  log_.all.clear();
+  record_->full = true;
+  closes(kReplica0);
+  closes(kReplica1);
+  EXPECT_EQ(log_.all, PartTexts{"event journal_delayed"});
+  EXPECT_EQ(job_.run.view.number, 1u);
+}
+
+TEST_F(ViewChangeTest, WhoLeavesIsLetGoBehindTheViewThatLacksIt) {
+  job_.membership().leaving(kReplica2);
+  change_.close_view();
+  log_.all.clear();
+  for (const NodeName& who : {kReplica0, kReplica1, kReplica2}) closes(who);
+  EXPECT_EQ(log_.all, (PartTexts{"journal view 2", "Install to replica 0", "Install to replica 1",
+                                 "Stop to replica 2"}));
+}
+
+TEST_F(ViewChangeTest, TheEventsOfAViewComeBeforeItsFirstStepCan) {
+  lose(kReplica2);
+  closes(kReplica0);
+  closes(kReplica1);
+  log_.all.clear();
+  installs(kReplica0, 2);
+  installs(kReplica1, 2);
+  EXPECT_EQ(log_.all, (PartTexts{"event joined", "event joined", "event view", "Begin to replica 0",
+                                 "Begin to replica 1", "feed newcomers"}));
+}
+
+TEST_F(ViewChangeTest, ThatARunGoesBackIsSaidBeforeTheViewThatDoesSo) {
+  Checkpointed good;
+  good.manifest = "tiny-2";
+  good.records = good.step = 2;
+  job_.checkpoints.known->reported(good);
+  job_.checkpoints.suspects.suspect(3);
+  lose(kReplica2);
+  log_.all.clear();
+  closes(kReplica0);
+  closes(kReplica1);
+  EXPECT_EQ(log_.all,
+            (PartTexts{"event went_back", "journal view 2", "Install to replica 0", "Install to replica 1"}));
+  EXPECT_TRUE(job_.run.view.back);
+}
+
+TEST_F(ViewChangeTest, APauseIsReportedBeforeNewcomersAreFed) {
+  job_.run.membership = std::make_unique<Membership>(membership_in_view(3, 0, job_.run.view, 3));
+  lose(kReplica2);
+  log_.all.clear();
+  closes(kReplica0);
+  closes(kReplica1);
+  EXPECT_EQ(log_.all, (PartTexts{"event paused", "feed newcomers"}));
+}
+
+TEST_F(ViewChangeTest, LossesWhileAViewIsClosedWaitForTheTimer) {
+  change_.close_view();
+  log_.all.clear();
+  lose(kReplica1);
+  lose(kReplica2);
+  change_.ask_to_close();
+  EXPECT_EQ(log_.all, (PartTexts{"wake in 5 ms", "Close to replica 0"}));
+}
+
+// --- in force
 
 TEST_F(ViewChangeTest, TheFirstStepOfAViewEndsTheTimeWithoutSteps) {
   job_.run.took_effect = false;

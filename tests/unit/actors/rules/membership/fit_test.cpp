@@ -90,7 +90,7 @@ TEST(Fit, AnotherFileToStartFromIsCalledThat) {
       << why;
 }
 
-TEST(Fit, OnlyThoseOfOtherHostsAreDialled) {
+TEST(Fit, OnlyThoseOfOtherHostsAreDialed) {
   Membership membership = joined_membership(3, 2);
   const auto on = [](const NodeName& name, const std::string& host) {
     Prepared message = prepared_of(name);

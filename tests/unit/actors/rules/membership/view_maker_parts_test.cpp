@@ -1,4 +1,4 @@
-// Views of runs whose optimiser is held in parts.
+// Views of runs whose optimizer is held in parts.
 #include <gtest/gtest.h>
 
 #include "actors/rules/membership/membership.hpp"

@@ -43,7 +43,7 @@ TEST(ViewMaker, ReplicasLoadForThemselvesIfTheJobSaysSoAndAllCan) {
 }
 
 // The order in which replicas come is chance; what they add up within a host is not to depend on it.
-TEST(ViewMaker, ReplicasOfOneHostHoldNeighbouringShards) {
+TEST(ViewMaker, ReplicasOfOneHostHoldNeighboringShards) {
   Job job = job_of(5, 2);
   Membership membership(job);
   const char* const hosts[] = {"a", "b", "c", "a", "b"};

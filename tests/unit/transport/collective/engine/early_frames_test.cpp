@@ -92,6 +92,17 @@ TEST(EarlyFrames, RefuseBeyondTheirBytesAndSaySoOnceInAView) {
   EXPECT_FALSE(early.place(greeting(5, 5)).bytes.empty()) << "there is room again";
 }
 
+TEST(EarlyFrames, WhatIsTakenMakesRoomForOthers) {
+  EarlyFrames early;
+  const std::uint32_t half = EarlyFrames::kBytesMax / 2;
+  arrives(early, greeting(5, 1, half));
+  arrives(early, greeting(5, 2, half));
+  EXPECT_TRUE(early.place(greeting(6, 3)).bytes.empty());
+  EXPECT_EQ(early.take(5).size(), 2u);
+  EXPECT_EQ(early.place(greeting(6, 3, half)).bytes.size(), half);
+  EXPECT_EQ(early.place(greeting(6, 4, half)).bytes.size(), half) << "of both";
+}
+
 TEST(EarlyFrames, RefuseBeyondTheirNumber) {
   EarlyFrames early;
   for (std::uint32_t from = 0; from < EarlyFrames::kFramesMax; ++from)

@@ -1,4 +1,4 @@
-#include "actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialize.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ void expect_equal(const Item& a, const Item& b) {
   }
 }
 
-TEST(Serialise, RoundTrips) {
+TEST(Serialize, RoundTrips) {
   const Item item = sample_item();
   const auto decoded = decode_item(encode_item(item));
   ASSERT_TRUE(decoded);
@@ -47,7 +47,7 @@ TEST(Serialise, RoundTrips) {
   expect_equal(*decoded_ended, ended);
 }
 
-TEST(Serialise, RefusesEveryPrefixAndAnythingLonger) {
+TEST(Serialize, RefusesEveryPrefixAndAnythingLonger) {
   auto bytes = encode_item(sample_item());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_item(std::span(bytes).first(size))) << size;
@@ -58,7 +58,7 @@ TEST(Serialise, RefusesEveryPrefixAndAnythingLonger) {
 
 // Whatever comes in: no crash, and what comes out encodes to the bytes that came in, so it is no larger than
 // they are.
-TEST(Serialise, SurvivesMutations) {
+TEST(Serialize, SurvivesMutations) {
   const auto original = encode_item(sample_item());
   std::mt19937 random(12345);
   int accepted = 0;
@@ -83,7 +83,7 @@ TEST(Serialise, SurvivesMutations) {
   }
 }
 
-TEST(Serialise, DoesNotBelieveHugeShapes) {
+TEST(Serialize, DoesNotBelieveHugeShapes) {
   Tensor tensor{DType::float32, {std::int64_t{1} << 40, std::int64_t{1} << 40}, {}};
   std::uint64_t bytes = 0;
   EXPECT_FALSE(tensor_bytes(tensor.dtype, tensor.shape, bytes));

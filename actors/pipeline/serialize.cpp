@@ -1,4 +1,4 @@
-#include "actors/pipeline/serialise.hpp"
+#include "actors/pipeline/serialize.hpp"
 
 #include <bit>
 #include <concepts>
