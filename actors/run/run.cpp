@@ -186,6 +186,7 @@ CoordinatorSetup coordinator_setup(const Preflight& flight, const RunOptions& op
   setup.placement = flight.placement;
   if (!flight.job.checkpoint.folder.empty()) setup.checkpoints = open_disk(flight.job.checkpoint.folder);
   setup.by_hand = options.by_hand;
+  setup.reaps = !options.by_hand && !options.in_process;
   for (const std::string& text : flight.placement.notices)
     setup.first_events.push_back(make_event("notice", {{"text", text}}));
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {
@@ -217,21 +218,22 @@ std::optional<FolderLease> hold_folder(const Job& job, bool by_hand) {
   }
 }
 
-// Where user code has ended replicas, that is why the run has failed, whatever else it says; the coordinator
-// may have ended before it heard so.
-void report_causes(Report& report, const std::vector<std::string>& told,
+// Where user code or a signal has ended replicas, that is why the run has failed, whatever else it says; the
+// coordinator may have ended before it heard so.
+void report_causes(Report& report, const std::vector<Children::Ended>& told,
                    const std::vector<Children::Ended>& late, const RunOptions& options) {
-  std::vector<std::string> causes = told;
+  std::vector<Children::Ended> causes = told;
   for (const auto& ended : late) {
     if (!ended.in_user_code) continue;
-    causes.push_back(ended.name.text() + " " + ended.how);
-    Event event = make_event("notice", {{"text", causes.back()}});
+    causes.push_back(ended);
+    Event event = make_event("notice", {{"text", ended.text()}});
     event.time_ms = report.wall_seconds * 1000;
     ++report.event_counts[event.name];
     report.events.push_back(event);
     if (options.on_event) options.on_event(event);
   }
-  if (!causes.empty()) report.reason += "; " + causes.back();
+  if (!causes.empty() && report.reason.find(causes.back().how) == std::string::npos)
+    report.reason += "; " + causes.back().text();
 }
 
 RunAddress address_of(const Job& job, std::uint16_t port) {
@@ -310,7 +312,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   listeners.finish(signals);
   report.progress = progress->rows();  // its actor has ended
   if (kept) report.progress = kept->all(report.progress, report.steps);
-  if (!report.completed()) report_causes(report, launcher->causes, late, options);
+  if (report.outcome == "failed") report_causes(report, launcher->causes, late, options);
   return report;
 }
 
