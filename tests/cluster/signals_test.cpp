@@ -131,6 +131,22 @@ TEST(Signals, TerminateToEveryProcessKeepsTheState) {
   EXPECT_EQ(run.report()["event_counts"]["state_kept"], 1);
 }
 
+// The launcher is not told.
+TEST(Signals, TerminateToEveryReplicaWithoutAFolderSaysWhyNothingIsKept) {
+  LongRun run;
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) ::kill(pid, SIGTERM);
+  }
+  const Outcome outcome = run.process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  const Json report = run.report();
+  EXPECT_EQ(report["outcome"], "interrupted");
+  EXPECT_EQ(report["reason"],
+            "every replica was asked to leave, and nothing is kept: checkpoint.folder is not set");
+  EXPECT_EQ(outcome.err.find("newcomers"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("nothing is kept of "), std::string::npos) << outcome.err;
+}
+
 TEST(Signals, CtrlCAtATerminalKeepsTheState) {
   const Folder kept;
   LongRun run({"--set", "checkpoint.folder=" + kept.path("state")}, Group::own);
