@@ -167,6 +167,30 @@ TEST(UserCode, ANodeThatJoinsNamesACallThatCrashesOrHangs) {
   }
 }
 
+// Nobody reaps it: it says so itself, on its terminal and to the coordinator.
+TEST(UserCode, ANodeThatJoinedNamesTheCallInWhichItCrashes) {
+  const Folder folder;
+  const std::string address = free_address();
+  for (const auto& [flaw, signal] :
+       {std::pair("wild-pointer-later", "signal 11 (Segmentation fault)"),
+        std::pair("recursion-later", "signal 11 (Segmentation fault)"),
+        std::pair("abort-later", "signal 6 (Aborted)"), std::pair("terminate-later", "signal 6 (Aborted)")}) {
+    MusterProcess coordinator(
+        {"coordinate", folder.write("job.toml", kJob), "--listen", address, "--quiet", "--events", "-",
+         "--set", std::string("model.flaw=") + flaw, "--replicas", "1", "--report", folder.path("r.json")},
+        {}, "muster_broken");
+    ASSERT_TRUE(coordinator.event("listening").is_object());
+    MusterProcess node({"join", "--coordinator", address, "--unchecked"}, {}, "muster_broken");
+    const Outcome outcome = node.wait();
+    EXPECT_NE(outcome.code, 0) << flaw;
+    const std::string how = "process " + std::to_string(node.pid()) + " was ended by " + signal +
+                            " in gradient_in_parts() of model 'regression' (step 3, shard ";
+    expect_parts(outcome.err, {"muster join: " + how});
+    EXPECT_EQ(coordinator.wait().code, 1);
+    expect_parts(read_json(folder.path("r.json"))["reason"], {"replica 0: " + how});
+  }
+}
+
 // Where user code runs in the process itself a signal waits for it; a second one does not.
 TEST(UserCode, ASignalEndsTheRunAfterTheCheckInTheSameProcess) {
   const Folder folder;
