@@ -169,13 +169,14 @@ class Session {
     caf::anon_send(node_, NewCoordinator{*found});
   }
 
-  // SIGTERM, SIGHUP: it hands its shards over. SIGINT, or a second signal: it ends at once.
+  // It hands its shards over; where all who hold the state are asked to go, one keeps it. A second signal: it
+  // ends at once.
   void take_signals(Signals& signals) {
     while (const int signal = signals.take()) {
       if (asked_ && signal == SIGHUP) continue;  // a shell and the kernel both send it
-      if (signal == SIGINT || std::exchange(asked_, true)) ::_exit(128 + signal);
+      if (std::exchange(asked_, true)) ::_exit(128 + signal);
       said_ = name_of_signal(signal);
-      say(said_ + ": hands its shards over, and leaves");
+      say(said_ + ": hands its shards over, and leaves; a second signal ends it at once");
       caf::anon_send(node_, Leaving{{}, said_});
     }
   }
@@ -272,7 +273,7 @@ int run_sessions(const JoinOptions& options, const Registry& of_user,
     caf::scoped_actor self(system);
     for (const auto until = Clock::now() + back_off; Clock::now() < until;) {
       self->receive(caf::after(kLook) >> [] {});
-      if (const int signal = signals.take()) return signal != SIGINT ? 0 : 128 + signal;  // it holds nothing
+      if (signals.take() != 0) return 0;  // it holds nothing
     }
     back_off = std::min(2 * back_off, kBackOffMax);
   }
