@@ -139,6 +139,13 @@ class InProcessNodes {
   std::vector<node_actor> nodes_;
 };
 
+// Whoever sends a signal to a launcher may send it to its nodes, too. They may all have left before it was
+// told.
+Report interrupted_by(int signal, Report report) {
+  if (signal != 0 && report.outcome == "interrupted") report.reason = name_of_signal(signal);
+  return report;
+}
+
 // Waits for the coordinator's last report; passes on signals and ended children. A second signal ends all at
 // once: nodes that were started by hand are told so.
 Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, LostProcesses& lost,
@@ -147,7 +154,7 @@ Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, 
   int taken = 0, last_signal = 0;
   std::optional<Clock::time_point> leave_at;
   for (;;) {
-    if (auto report = ending.get()) return *report;
+    if (auto report = ending.get()) return interrupted_by(taken > 0 ? last_signal : signals.take(), *report);
     std::vector<pollfd> waits{{ending.descriptor(), POLLIN, 0}};
     if (signals.descriptor() >= 0) waits.push_back({signals.descriptor(), POLLIN, 0});
     for (const int descriptor : launcher.children.descriptors()) waits.push_back({descriptor, POLLIN, 0});

@@ -147,6 +147,18 @@ TEST(Signals, TerminateToEveryReplicaWithoutAFolderSaysWhyNothingIsKept) {
   EXPECT_NE(outcome.err.find("nothing is kept of "), std::string::npos) << outcome.err;
 }
 
+// Whoever of them hears of it first.
+TEST(Signals, TerminateToEveryProcessWithoutAFolderIsAnInterruptedRun) {
+  LongRun run;
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) ::kill(pid, SIGTERM);
+  }
+  run.process.signal(SIGTERM);
+  EXPECT_EQ(run.process.wait().code, 143);
+  EXPECT_EQ(run.report()["outcome"], "interrupted");
+  EXPECT_EQ(run.report()["reason"], "SIGTERM");
+}
+
 TEST(Signals, CtrlCAtATerminalKeepsTheState) {
   const Folder kept;
   LongRun run({"--set", "checkpoint.folder=" + kept.path("state")}, Group::own);
