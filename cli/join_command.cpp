@@ -15,11 +15,12 @@ constexpr const char* kJoinUsage =
     "Usage: muster join --coordinator HOST:PORT [--device cpu:K|cuda:K] [--loader] [--unchecked]\n\n"
     "Adds a replica (--loader: a loader) to a run of `muster coordinate`, before it begins or while it\n"
     "trains. The coordinator sends the job. Another replica sends the state while training goes on.\n"
-    "SIGTERM or SIGHUP: the replica leaves at the next step boundary, and the others take its shards.\n"
-    "SIGINT (Ctrl-C), or a second signal: the process ends at once, as in a crash.\n"
+    "SIGTERM, SIGINT (Ctrl-C) or SIGHUP: the replica leaves at the next step boundary, and the others take\n"
+    "its shards. If all replicas are told so, one of them writes a last checkpoint (checkpoint.folder).\n"
+    "A second signal: the process ends at once, as in a crash.\n"
     "A replica that was cut off and evicted joins again as soon as it can reach the coordinator.\n"
     "Exit codes: 0 the run is completed or was stopped, or the replica left in good order;\n"
-    "1 failed, the reason is on stderr; 2 wrong command line; 129, 130 or 143 ended at once by a signal.\n";
+    "1 failed, the reason is on stderr; 2 wrong command line; 129, 130 or 143 ended by a second signal.\n";
 
 constexpr std::int64_t kSecondsMax = 366 * 24 * 3600;
 

@@ -133,6 +133,7 @@ void CoordinatorState::on(const Tick& message) {
   const auto& cluster = run_.setup.job.cluster;
   if (checkpoints_.verdicts.tries_again()) suspect_checkpoints_.mark_suspects_again();
   members_.pulse_if_due();
+  departures_.judge_cut_off();
   if (run_.end.keeping_is_over(port_.now())) {
     return run_ending_.not_kept("no member wrote a checkpoint within " +
                                 std::to_string(run_.setup.job.checkpoint.grace.count()) +

@@ -35,18 +35,15 @@ pid_t Children::start(const NodeName& name, const std::vector<std::string>& comm
                 std::strerror(errno));
   }
   note->close_descriptor();
-  running_.push_back({name, pid, open_pidfd(pid), launched, std::move(note)});
+  running_.push_back({name, pid, open_pidfd(pid), launched, std::move(note), false});
   return pid;
 }
 
-// Where user code ends a process, by a crash or by exit(), it is under way then; who ends it from outside may
-// do so in any place.
+// Where user code ends a process, by a crash or by exit(), it is under way then. So it often is where a
+// kernel without memory does. Who was killed from here may have been in any place.
 std::string Children::user_code_of(const Child& child, int status) {
-  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  const bool crashed =
-      signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
-  const bool failed = WIFEXITED(status) && WEXITSTATUS(status) != 0;
-  return crashed || failed ? text_of(child.note->current()) : std::string();
+  const bool failed = WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
+  return failed && !child.killed ? text_of(child.note->current()) : std::string();
 }
 
 std::optional<Children::Ended> Children::next_ended() {
@@ -61,6 +58,7 @@ std::optional<Children::Ended> Children::next_ended() {
                 child->launched,
                 taken ? "ended, and this program has taken its exit status" : text_of_exit(status),
                 !code.empty(),
+                !taken && WIFSIGNALED(status) && !child->killed,
                 !taken && WIFEXITED(status) && WEXITSTATUS(status) == 0,
                 !taken && WIFEXITED(status) && WEXITSTATUS(status) == kEvictedCode};
     if (ended.in_user_code) ended.how += " in " + code;
@@ -92,13 +90,18 @@ void Children::move(const NodeName& name, const std::vector<int>& cores) {
 }
 
 void Children::kill_all() {
-  for (const Child& child : running_) ::kill(child.pid, SIGKILL);
+  for (Child& child : running_) kill(child);
 }
 
 void Children::kill(std::int64_t pid) {
-  for (const Child& child : running_) {
-    if (child.pid == pid) ::kill(child.pid, SIGKILL);
+  for (Child& child : running_) {
+    if (child.pid == pid) kill(child);
   }
+}
+
+void Children::kill(Child& child) {
+  child.killed = true;
+  ::kill(child.pid, SIGKILL);
 }
 
 std::vector<Children::Ended> Children::end_within(std::chrono::milliseconds patience) {

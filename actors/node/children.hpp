@@ -39,8 +39,11 @@ class Children {
     /// shard 3)".
     std::string how;
     bool in_user_code = false;  ///< as `how` says
+    bool by_signal = false;     ///< that Children has not sent
     bool good = false;
     bool evicted = false;  ///< it exited with kEvictedCode
+
+    std::string text() const { return name.text() + " " + how; }
   };
   /// A child that has ended and was not told before.
   std::optional<Ended> next_ended();
@@ -68,8 +71,10 @@ class Children {
     int descriptor;
     std::uint64_t launched;
     std::shared_ptr<CallNote> note;  // what of the user's code it is in
+    bool killed = false;             // by this object
   };
   static std::string user_code_of(const Child& child, int status);
+  static void kill(Child& child);
   std::vector<Child> running_;
 };
 

@@ -29,12 +29,13 @@ void Launcher::start_all() {
 
 void Launcher::report_ended(const coordinator_actor& coordinator) {
   while (const auto ended = children.next_ended()) {
-    spread(coordinator);
     caf::anon_send(coordinator, ChildEnded{ended->name, ended->pid, ended->launched, ended->how});
-    if (ended->in_user_code) {  // it may have been lost before, for its connection was closed
-      causes.push_back(ended->name.text() + " " + ended->how);
-      caf::anon_send(coordinator, Raised{make_event("notice", {{"text", causes.back()}})});
-    }
+    spread(coordinator);
+    const bool any_left =
+        std::ranges::any_of(children.names(), [](const auto& name) { return !name.loader; });
+    if (ended->in_user_code || (ended->by_signal && !any_left)) causes.push_back(*ended);
+    if (ended->in_user_code)  // it may have been lost before, as one that hangs
+      caf::anon_send(coordinator, Raised{make_event("notice", {{"text", ended->text()}})});
     if (ending_ || ended->good || job_.cluster.restart != Restart::on_loss) continue;
     if (!ended->evicted && restarts_++ >= job_.cluster.restarts) continue;
     waiting_.push_back({ended->name, Clock::now() + back_off_});

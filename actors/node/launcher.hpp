@@ -38,7 +38,8 @@ class Launcher {
   void end_lost(const std::vector<std::int64_t>& pids);
 
   Children children;
-  std::vector<std::string> causes;  ///< where user code has ended a process
+  /// Those that user code has ended, or a signal with which the last replica was gone.
+  std::vector<Children::Ended> causes;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -18,6 +18,7 @@
 #include "actors/node/children.hpp"
 #include "actors/node/control_port.hpp"
 #include "actors/node/control_socket.hpp"
+#include "actors/node/last_word.hpp"
 #include "actors/preflight/preflight_apart.hpp"
 #include "actors/processes/descriptors.hpp"
 #include "actors/processes/signals.hpp"
@@ -75,8 +76,8 @@ struct Status {
 class Session {
  public:
   Session(caf::actor_system& system, const JoinOptions& options, const Registry& registry, NodeSeams seams,
-          Signals& signals)
-      : options_(options), self_(system) {
+          Signals& signals, LastWord* last_word)
+      : options_(options), last_word_(last_word), self_(system) {
     const auto coordinator = connect(options.patience, signals);
     if (!coordinator) return;
     NodeSetup setup;
@@ -113,10 +114,12 @@ class Session {
     while (!ended) {
       self_->receive([&](const caf::down_msg&) { ended = true; }, caf::after(kLook) >> [] {});
       take_signals(signals);
+      tell_last_word();
       if (ended || !status_->orphaned) continue;
       if (asked_) keep_state_alone();
       look_for_coordinator();
     }
+    if (last_word_) last_word_->end_if_crashed();
     node_ = nullptr;
     const MutexLock lock(status_->mutex);
     if (asked_) status_->stop.again = false;  // it was told to go meanwhile
@@ -166,15 +169,22 @@ class Session {
     caf::anon_send(node_, NewCoordinator{*found});
   }
 
-  // SIGTERM, SIGHUP: it hands its shards over. SIGINT, or a second signal: it ends at once.
+  // It hands its shards over; where all who hold the state are asked to go, one keeps it. A second signal: it
+  // ends at once.
   void take_signals(Signals& signals) {
     while (const int signal = signals.take()) {
       if (asked_ && signal == SIGHUP) continue;  // a shell and the kernel both send it
-      if (signal == SIGINT || std::exchange(asked_, true)) ::_exit(128 + signal);
+      if (std::exchange(asked_, true)) ::_exit(128 + signal);
       said_ = name_of_signal(signal);
-      say(said_ + ": hands its shards over, and leaves");
+      say(said_ + ": hands its shards over, and leaves; a second signal ends it at once");
       caf::anon_send(node_, Leaving{{}, said_});
     }
+  }
+
+  // A thread of this process has crashed, and waits for this: the node is lost for what it has said.
+  void tell_last_word() {
+    if (!last_word_) return;
+    if (const auto word = last_word_->take()) caf::anon_send(node_, Trouble{*word});
   }
 
   // Nobody is there to hand its shards over to.
@@ -188,6 +198,7 @@ class Session {
   }
 
   const JoinOptions& options_;
+  LastWord* const last_word_;
   caf::scoped_actor self_;
   node_actor node_;
   std::shared_ptr<Status> status_ = std::make_shared<Status>();
@@ -197,22 +208,46 @@ class Session {
   std::string said_;  // the signal that asked
 };
 
-// A launcher is told in which call of the user's code this process ends, if it does.
-Registry with_note(const Registry& registry) {
+// By which its launcher is told in which call of the user's code this process ends, if it does; without a
+// launcher it says so itself.
+std::shared_ptr<CallNote> note_of_this_process(bool launched) {
+  if (launched) {
+    const int descriptor = take_note_descriptor();
+    return descriptor >= 0 ? CallNote::open(descriptor) : nullptr;
+  }
+  auto note = CallNote::create();
+  note->close_descriptor();
+  return note;
+}
+
+Registry with_note(const Registry& registry, const std::shared_ptr<CallNote>& note) {
   Registry noted = registry;
   WatchedRegistry::guard_calls(noted);
-  if (const int descriptor = take_note_descriptor(); descriptor >= 0)
-    WatchedRegistry::note_calls(noted, CallNote::open(descriptor));
+  if (note) WatchedRegistry::note_calls(noted, note);
   return noted;
+}
+
+NodeSeams with_signal_stacks(NodeSeams seams) {
+  seams.make_executor = [make = std::move(seams.make_executor)](const std::string& name,
+                                                                const std::string& device) {
+    auto executor = make(name, device);
+    executor->submit([] { LastWord::use_signal_stack(); });
+    return executor;
+  };
+  return seams;
 }
 
 int run_sessions(const JoinOptions& options, const Registry& of_user,
                  const std::function<NodeSeams()>& make_seams) {
-  const Registry registry = with_note(of_user);
+  const bool launched = options.node.launched != 0;
+  const auto note = note_of_this_process(launched);
+  const Registry registry = with_note(of_user, note);
   ::prctl(PR_SET_NAME, "muster");
   raise_descriptor_limit();
   take_errors_for_signals();
   prepare_ucx_process();
+  std::optional<LastWord> last_word;
+  if (!launched) last_word.emplace(note, options.node.joins ? "muster join: " : "muster: ");
   Signals signals(true);
   caf::actor_system_config config;
   load_middleman(config);
@@ -222,12 +257,15 @@ int run_sessions(const JoinOptions& options, const Registry& of_user,
   auto back_off = kBackOffMin;
   for (;;) {
     const auto began = Clock::now();
-    const auto stop = Session(system, options, registry, make_seams(), signals).wait(signals);
+    NodeSeams seams = last_word ? with_signal_stacks(make_seams()) : make_seams();
+    const auto stop =
+        Session(system, options, registry, std::move(seams), signals, last_word ? &*last_word : nullptr)
+            .wait(signals);
     if (!stop) return 1;
     if (options.say && !stop->reason.empty()) options.say("ended: " + stop->reason);
     if (stop->good) return 0;
     // Its launcher starts another one, and sees to it that this one ends.
-    const bool replaced = options.node.launched != 0 && stop->reason.starts_with(kEvicted);
+    const bool replaced = launched && stop->reason.starts_with(kEvicted);
     if (!stop->again || !options.node.joins) return 1;
     if (replaced) return kEvictedCode;
     if (Clock::now() - began > 2 * kBackOffMax) back_off = kBackOffMin;
@@ -235,7 +273,7 @@ int run_sessions(const JoinOptions& options, const Registry& of_user,
     caf::scoped_actor self(system);
     for (const auto until = Clock::now() + back_off; Clock::now() < until;) {
       self->receive(caf::after(kLook) >> [] {});
-      if (const int signal = signals.take()) return signal != SIGINT ? 0 : 128 + signal;  // it holds nothing
+      if (signals.take() != 0) return 0;  // it holds nothing
     }
     back_off = std::min(2 * back_off, kBackOffMax);
   }

@@ -139,6 +139,13 @@ class InProcessNodes {
   std::vector<node_actor> nodes_;
 };
 
+// Whoever sends a signal to a launcher may send it to its nodes, too. They may all have left before it was
+// told.
+Report interrupted_by(int signal, Report report) {
+  if (signal != 0 && report.outcome == "interrupted") report.reason = name_of_signal(signal);
+  return report;
+}
+
 // Waits for the coordinator's last report; passes on signals and ended children. A second signal ends all at
 // once: nodes that were started by hand are told so.
 Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, LostProcesses& lost,
@@ -147,7 +154,7 @@ Report wait_for_end(const Ending& ending, Signals& signals, Launcher& launcher, 
   int taken = 0, last_signal = 0;
   std::optional<Clock::time_point> leave_at;
   for (;;) {
-    if (auto report = ending.get()) return *report;
+    if (auto report = ending.get()) return interrupted_by(taken > 0 ? last_signal : signals.take(), *report);
     std::vector<pollfd> waits{{ending.descriptor(), POLLIN, 0}};
     if (signals.descriptor() >= 0) waits.push_back({signals.descriptor(), POLLIN, 0});
     for (const int descriptor : launcher.children.descriptors()) waits.push_back({descriptor, POLLIN, 0});
@@ -186,6 +193,7 @@ CoordinatorSetup coordinator_setup(const Preflight& flight, const RunOptions& op
   setup.placement = flight.placement;
   if (!flight.job.checkpoint.folder.empty()) setup.checkpoints = open_disk(flight.job.checkpoint.folder);
   setup.by_hand = options.by_hand;
+  setup.reaps = !options.by_hand && !options.in_process;
   for (const std::string& text : flight.placement.notices)
     setup.first_events.push_back(make_event("notice", {{"text", text}}));
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {
@@ -217,21 +225,22 @@ std::optional<FolderLease> hold_folder(const Job& job, bool by_hand) {
   }
 }
 
-// Where user code has ended replicas, that is why the run has failed, whatever else it says; the coordinator
-// may have ended before it heard so.
-void report_causes(Report& report, const std::vector<std::string>& told,
+// Where user code or a signal has ended replicas, that is why the run has failed, whatever else it says; the
+// coordinator may have ended before it heard so.
+void report_causes(Report& report, const std::vector<Children::Ended>& told,
                    const std::vector<Children::Ended>& late, const RunOptions& options) {
-  std::vector<std::string> causes = told;
+  std::vector<Children::Ended> causes = told;
   for (const auto& ended : late) {
     if (!ended.in_user_code) continue;
-    causes.push_back(ended.name.text() + " " + ended.how);
-    Event event = make_event("notice", {{"text", causes.back()}});
+    causes.push_back(ended);
+    Event event = make_event("notice", {{"text", ended.text()}});
     event.time_ms = report.wall_seconds * 1000;
     ++report.event_counts[event.name];
     report.events.push_back(event);
     if (options.on_event) options.on_event(event);
   }
-  if (!causes.empty()) report.reason += "; " + causes.back();
+  if (!causes.empty() && report.reason.find(causes.back().how) == std::string::npos)
+    report.reason += "; " + causes.back().text();
 }
 
 RunAddress address_of(const Job& job, std::uint16_t port) {
@@ -310,7 +319,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   listeners.finish(signals);
   report.progress = progress->rows();  // its actor has ended
   if (kept) report.progress = kept->all(report.progress, report.steps);
-  if (!report.completed()) report_causes(report, launcher->causes, late, options);
+  if (report.outcome == "failed") report_causes(report, launcher->causes, late, options);
   return report;
 }
 

@@ -133,6 +133,33 @@ std::vector<CallNote::Call> CallNote::current() const {
   return calls;
 }
 
+void CallNote::write_current(HandlerText& to) const {
+  bool any = false;
+  for (const Slot& slot : page_->slots) {
+    const std::uint64_t version = slot.version.load(std::memory_order_acquire);
+    const std::size_t length = std::min<std::size_t>(slot.length.load(kRelaxed), sizeof slot.text);
+    if (version % 2 != 0 || length == 0) continue;
+    const std::size_t before = to.size();
+    if (any) to.add(" and ");
+    for (std::size_t i = 0; i < length; ++i) {
+      const char letter = slot.text[i].load(kRelaxed);
+      if (letter == CallText::kOne) {
+        to.add(slot.one.load(kRelaxed));
+      } else if (letter == CallText::kTwo) {
+        to.add(slot.two.load(kRelaxed));
+      } else {
+        to.add(letter);
+      }
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (slot.version.load(kRelaxed) != version) {
+      to.cut(before);
+    } else {
+      any = true;
+    }
+  }
+}
+
 std::uint64_t CallNote::calls() const {
   std::uint64_t all = 0;
   for (const Slot& slot : page_->slots) all += slot.number.load(kRelaxed);

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/handler_text.hpp"
+
 namespace muster {
 
 /// A call as a node makes it at one time: of each kind by one thread.
@@ -71,6 +73,8 @@ class CallNote {
   };
   /// Those that are under way, but for one that begins or ends at this moment.
   std::vector<Call> current() const;
+  /// As text_of(current()), in a signal handler.
+  void write_current(HandlerText& to) const;
   /// So many have begun.
   std::uint64_t calls() const;
 

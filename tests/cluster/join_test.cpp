@@ -1,5 +1,6 @@
 // What a person meets who starts nodes by hand, with a slip in the address, the port or the device.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <filesystem>
 #include <memory>
@@ -92,6 +93,55 @@ TEST(Join, ACheckpointFolderThatIsNotTheCoordinatorsIsNamed) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.find(folder.path("kept")), std::string::npos)
       << "it sees that folder: " << outcome.out;
+}
+
+/// One without an end, and two that joined it, seen in the middle of training.
+struct JoinedRun {
+  explicit JoinedRun(const Arguments& more = {}) {
+    std::string text = linear_job();
+    text.replace(text.find("epochs = 2"), 10, "epochs = 1000000000\nevaluate = false");
+    Arguments all{"coordinate", folder.write("job.toml", text), "--listen", address,      "--events", "-",
+                  "--report",   folder.path("r.json"),          "--quiet",  "--replicas", "2"};
+    all.insert(all.end(), more.begin(), more.end());
+    coordinator = std::make_unique<MusterProcess>(all);
+    EXPECT_TRUE(coordinator->event("listening").is_object());
+    for (auto& node : nodes)
+      node = std::make_unique<MusterProcess>(Arguments{"join", "--coordinator", address});
+    EXPECT_TRUE(
+        coordinator->event("epoch", [](const Json& event) { return event["epoch"] >= 3; }).is_object());
+  }
+
+  Folder folder;
+  const std::string address = free_address();
+  std::unique_ptr<MusterProcess> coordinator, nodes[2];
+};
+
+// As `pkill -INT` does, or a scheduler.
+TEST(Join, InterruptToAllKeepsTheState) {
+  const Folder kept;
+  JoinedRun run({"--set", "checkpoint.folder=" + kept.path("state")});
+  for (auto& node : run.nodes) node->signal(SIGINT);
+  for (auto& node : run.nodes) {
+    const Outcome outcome = node->wait();
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+  }
+  EXPECT_EQ(run.coordinator->wait().code, 1);
+  const Json report = read_json(run.folder.path("r.json"));
+  EXPECT_EQ(report["reason"], "every replica was asked to leave");
+  EXPECT_EQ(report["event_counts"].value("state_kept", 0), 1);
+}
+
+TEST(Join, ASecondInterruptEndsItAtOnce) {
+  JoinedRun run;
+  run.coordinator->signal(SIGSTOP);  // nobody takes its shards
+  MusterProcess& node = *run.nodes[0];
+  node.signal(SIGINT);
+  while (node.err().find("a second signal ends it at once") == std::string::npos &&
+         node.quiet_for(std::chrono::milliseconds(10))) {
+  }
+  ASSERT_TRUE(node.quiet_for(std::chrono::milliseconds(600)));  // sooner it would be an echo
+  node.signal(SIGINT);
+  EXPECT_EQ(node.wait().code, 130);
 }
 
 TEST(Join, ATakenPortIsCalledTaken) {

@@ -131,6 +131,34 @@ TEST(Signals, TerminateToEveryProcessKeepsTheState) {
   EXPECT_EQ(run.report()["event_counts"]["state_kept"], 1);
 }
 
+// The launcher is not told.
+TEST(Signals, TerminateToEveryReplicaWithoutAFolderSaysWhyNothingIsKept) {
+  LongRun run;
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) ::kill(pid, SIGTERM);
+  }
+  const Outcome outcome = run.process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  const Json report = run.report();
+  EXPECT_EQ(report["outcome"], "interrupted");
+  EXPECT_EQ(report["reason"],
+            "every replica was asked to leave, and nothing is kept: checkpoint.folder is not set");
+  EXPECT_EQ(outcome.err.find("newcomers"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("nothing is kept of "), std::string::npos) << outcome.err;
+}
+
+// Whoever of them hears of it first.
+TEST(Signals, TerminateToEveryProcessWithoutAFolderIsAnInterruptedRun) {
+  LongRun run;
+  for (const pid_t pid : run.process.alive()) {
+    if (pid != run.process.pid()) ::kill(pid, SIGTERM);
+  }
+  run.process.signal(SIGTERM);
+  EXPECT_EQ(run.process.wait().code, 143);
+  EXPECT_EQ(run.report()["outcome"], "interrupted");
+  EXPECT_EQ(run.report()["reason"], "SIGTERM");
+}
+
 TEST(Signals, CtrlCAtATerminalKeepsTheState) {
   const Folder kept;
   LongRun run({"--set", "checkpoint.folder=" + kept.path("state")}, Group::own);

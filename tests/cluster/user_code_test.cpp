@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <tuple>
 
 #include "tests/cluster/muster_process.hpp"
 #include "tests/cluster/refusals.hpp"
@@ -217,6 +218,30 @@ TEST(UserCode, ANodeThatJoinsNamesACallThatCrashesOrHangs) {
   }
 }
 
+// Nobody reaps it: it says so itself, on its terminal and to the coordinator.
+TEST(UserCode, ANodeThatJoinedNamesTheCallInWhichItCrashes) {
+  const Folder folder;
+  const std::string address = free_address();
+  for (const auto& [flaw, signal] :
+       {std::pair("wild-pointer-later", "signal 11 (Segmentation fault)"),
+        std::pair("recursion-later", "signal 11 (Segmentation fault)"),
+        std::pair("abort-later", "signal 6 (Aborted)"), std::pair("terminate-later", "signal 6 (Aborted)")}) {
+    MusterProcess coordinator(
+        {"coordinate", folder.write("job.toml", kJob), "--listen", address, "--quiet", "--events", "-",
+         "--set", std::string("model.flaw=") + flaw, "--replicas", "1", "--report", folder.path("r.json")},
+        {}, "muster_broken");
+    ASSERT_TRUE(coordinator.event("listening").is_object());
+    MusterProcess node({"join", "--coordinator", address, "--unchecked"}, {}, "muster_broken");
+    const Outcome outcome = node.wait();
+    EXPECT_NE(outcome.code, 0) << flaw;
+    const std::string how = "process " + std::to_string(node.pid()) + " was ended by " + signal +
+                            " in gradient_in_parts() of model 'regression' (step 3, shard ";
+    expect_parts(outcome.err, {"muster join: " + how});
+    EXPECT_EQ(coordinator.wait().code, 1);
+    expect_parts(read_json(folder.path("r.json"))["reason"], {"replica 0: " + how});
+  }
+}
+
 // Where user code runs in the process itself a signal waits for it; a second one does not.
 TEST(UserCode, ASignalEndsTheRunAfterTheCheckInTheSameProcess) {
   const Folder folder;
@@ -323,6 +348,57 @@ TEST(UserCode, ANodeThatJoinsEndsWithAnErrorWhereItsModelCallsExit) {
   expect_parts(outcome.err,
                {"the program called exit() in gradient_in_parts() of model 'regression' (step 3"});
   coordinator.wait();
+}
+
+// As the kernel does it without memory.
+TEST(UserCode, WhereTheLastReplicaIsKilledIsTheReasonOfTheFailure) {
+  for (int i = 0; i < 5; ++i) {  // its connection is closed before its end can be known
+    const Folder folder;
+    const std::string file = folder.path("go");
+    MusterProcess process(
+        {"run", folder.write("job.toml", kJob), "--set", "model.flaw=waits-later", "--set",
+         "cluster.replicas=1", "--unchecked", "--quiet", "--events", "-", "--report", folder.path("r.json")},
+        {{"MUSTER_BROKEN_FILE", file}}, "muster_broken");
+    const auto replicas = process.replicas(1);
+    ASSERT_EQ(replicas.size(), 1u);
+    while (!std::filesystem::exists(file + ".awaited") && process.quiet_for(std::chrono::milliseconds(10))) {
+    }
+    ASSERT_EQ(::kill(replicas.at(0), SIGKILL), 0);
+    const Json lost = process.event("lost");
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.code, 1);
+    const std::string how =
+        "was ended by signal 9 (Killed) in gradient_in_parts() of model 'regression' (step 3, shard ";
+    ASSERT_TRUE(lost.is_object());
+    expect_parts(lost["reason"], {how});
+    expect_parts(read_json(folder.path("r.json"))["reason"], {"; replica 0 " + how});
+    expect_parts(outcome.err, {"notice: replica 0 " + how});
+  }
+}
+
+// Whatever becomes of it within the grace.
+TEST(UserCode, AHangThatIsToldToEndIsAnInterruptedRun) {
+  for (const auto& [signal, name, code] :
+       {std::tuple(SIGTERM, "SIGTERM", 143), std::tuple(SIGINT, "SIGINT", 130),
+        std::tuple(SIGHUP, "SIGHUP", 129)}) {
+    const Folder folder;
+    const std::string file = folder.path("go");
+    MusterProcess process(
+        {"run", folder.write("job.toml", kJob), "--set", "model.flaw=exit-when-told", "--set",
+         "cluster.straggler.stuck_after=50s", "--set", "checkpoint.folder=" + folder.path("kept"),
+         "--unchecked", "--quiet", "--events", "-", "--report", folder.path("r.json")},
+        {{"MUSTER_BROKEN_FILE", file}}, "muster_broken");
+    while (!std::filesystem::exists(file + ".awaited") && process.quiet_for(std::chrono::milliseconds(10))) {
+    }
+    process.signal(signal);
+    ASSERT_TRUE(process.event("interrupted").is_object());
+    folder.write("go", "");
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    const Json report = read_json(folder.path("r.json"));
+    EXPECT_EQ(report["outcome"], "interrupted");
+    EXPECT_EQ(report["reason"], name);
+  }
 }
 
 // Each is lost for it, until it is seen that all will be.

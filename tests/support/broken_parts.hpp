@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -29,6 +30,22 @@ namespace muster::broken {
 inline void crash() {
   std::signal(SIGSEGV, SIG_DFL);
   std::raise(SIGSEGV);
+}
+
+/// Says that it waits by a file beside it, FILE.awaited.
+inline void wait_for_file(const std::string& file) {
+  std::ofstream(file + ".awaited");
+  while (!std::filesystem::exists(file)) std::this_thread::yield();
+}
+
+/// As bad pointers, and recursions without an end, do it.
+inline void write_anywhere() {
+  const volatile std::uintptr_t where = 8;
+  *reinterpret_cast<volatile int*>(where) = 1;
+}
+inline int recurse(int depth) {
+  const volatile int room[1024] = {depth};
+  return depth == 0 ? 0 : recurse(depth - 1) + room[0];
 }
 
 /// Least squares of one number by `inputs` others: y = w x + b.
@@ -110,6 +127,7 @@ class Regression : public Model {
     if (has("exit-3-later") && key.step == 3) std::exit(3);
     if (has("quick-exit-later") && key.step == 3) std::quick_exit(0);
     if (has("exit")) std::exit(0);
+    if (key.step == 3) end_process();
     if (has("throw-number-later") && key.step == 3) throw 42;
     if (has("throw")) throw std::runtime_error("no such table");
     if (has("throw-number")) throw 42;
@@ -123,6 +141,19 @@ class Regression : public Model {
       std::this_thread::yield();
     if (has("one-thread") && std::this_thread::get_id() != made_by_)
       throw std::runtime_error("this thread does not know the model");
+  }
+
+  // Or what waits until it is told to.
+  void end_process() const {
+    if (has("wild-pointer-later")) write_anywhere();
+    if (has("recursion-later")) recurse(100'000'000);
+    if (has("abort-later")) std::abort();
+    if (has("terminate-later")) std::thread([] { throw std::runtime_error("no such table"); }).join();
+    if (has("waits-later")) wait_for_file(std::getenv("MUSTER_BROKEN_FILE"));
+    if (has("exit-when-told")) {
+      wait_for_file(std::getenv("MUSTER_BROKEN_FILE"));
+      std::_Exit(9);
+    }
   }
 
   // What a step's random numbers do to a sample.
@@ -191,12 +222,6 @@ class Regression : public Model {
   int calls_ = 0;
   inline static std::atomic<bool> has_trained_ = false;  // this process has, beyond what a check computes
 };
-
-/// Says that it waits by a file beside it, FILE.awaited.
-inline void wait_for_file(const std::string& file) {
-  std::ofstream(file + ".awaited");
-  while (!std::filesystem::exists(file)) std::this_thread::yield();
-}
 
 /// Two inputs and their sum.
 class Sums : public IndexedSource {

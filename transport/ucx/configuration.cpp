@@ -154,6 +154,11 @@ void prepare_ucx_process() {
   });
 }
 
+void release_error_signals_of_ucx() {
+  prepare_ucx_process();
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ucs_debug_disable_signal(signal);
+}
+
 std::string ucx_version() {
   return ucp_get_version_string();
 }

@@ -61,4 +61,8 @@ std::string ucx_version();
 /// first call acts.
 void prepare_ucx_process();
 
+/// The UCX library takes SIGSEGV, SIGBUS, SIGFPE and SIGILL, and lets nobody else have them, until this is
+/// called. Its handler may still be called by whoever has the signal then.
+void release_error_signals_of_ucx();
+
 }  // namespace muster

@@ -32,6 +32,7 @@ struct CoordinatorSetup {
   std::optional<Resume> resume;                 ///< the checkpoint to go on from
   std::shared_ptr<Disk> checkpoints = nullptr;  ///< checkpoint.folder; null: no job of this run writes any
   bool by_hand = false;     ///< nodes are started by hand: no deadline for the first of them
+  bool reaps = false;       ///< nodes are children of this process: ChildEnded tells how each has ended
   std::string folder_mark;  ///< as in Welcome
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;

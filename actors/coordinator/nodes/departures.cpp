@@ -1,12 +1,24 @@
 #include "actors/coordinator/nodes/departures.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <vector>
 
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
 #include "base/canary.hpp"
 
 namespace muster {
+
+namespace {
+
+constexpr const char* kClosed = "its connection is closed";
+
+// The kernel closes the connections of a process before it tells its parent how it ended.
+constexpr std::chrono::milliseconds kReapedWithin{1000};
+
+}  // namespace
 
 void Departures::node_down(const caf::actor_addr& address) {
   for (const NodeName& who : connections_.known_at(address)) {
@@ -18,11 +30,29 @@ void Departures::node_down(const caf::actor_addr& address) {
             "left", {{kind(who), number(who.slot)}, {"pid", run_.membership->at(who).process.pid}}));
       if (run_.end.decided() && run_.membership->none_alive()) ending_.finish();
     } else if (run_.watch->in_touch(who, port_.elapsed())) {
-      lost(who, "coordinator", "its connection is closed");
+      // How its process has ended is worth more than that it has.
+      if (run_.setup.reaps && run_.membership->at(who).process.launched != 0)
+        cut_off_[who] = {address, 0};
+      else
+        lost(who, "coordinator", kClosed);
     } else {  // it may live, and come back over another connection; its silence is what counts
       run_.away.insert(who);
     }
     return;
+  }
+}
+
+// Counted in ticks: while this process was stopped, it could reap none.
+void Departures::judge_cut_off() {
+  std::vector<NodeName> closed;
+  for (auto each = cut_off_.begin(); each != cut_off_.end();) {
+    auto& [who, cut_off] = *each;
+    const bool over = ++cut_off.ticks > kReapedWithin / kCoordinatorTick;
+    if (over && port_.knows(who) && connections_.address_of(who) == cut_off.address) closed.push_back(who);
+    each = over ? cut_off_.erase(each) : std::next(each);
+  }
+  for (const NodeName& who : closed) {
+    if (!run_.end.decided() && run_.membership->alive(who)) lost(who, "coordinator", kClosed);
   }
 }
 

@@ -2,6 +2,7 @@
 // ended; and when the run ends for it.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "actors/coordinator/facts/coordinator_ports.hpp"
@@ -43,6 +44,8 @@ class Departures {
   /// A connection to a node has ended.
   void node_down(const caf::actor_addr& address);
   void lost(const NodeName& who, const std::string& noticed_by, const std::string& reason, bool again = true);
+  /// At each tick: a child whose connection has ended, and that lives.
+  void judge_cut_off();
 
  private:
   void local_error(const Failing& message);
@@ -58,6 +61,11 @@ class Departures {
   ViewActions& views_;
   EndActions& ending_;
   LocalErrors errors_;
+  struct CutOff {
+    caf::actor_addr address;
+    int ticks = 0;
+  };
+  std::map<NodeName, CutOff> cut_off_;  // children whose connection has ended
 };
 
 }  // namespace muster

@@ -148,10 +148,19 @@ void ViewChange::pause(const std::string& missing) {
 
 // Newcomers that were given the state keep it.
 void ViewChange::end_without_members(const std::string& missing) {
+  if (run_.setup.reaps && all_leave(run_.membership->nodes())) return end_with_all_who_leave();
   if (!run_.membership->views().last_of_run(run_.view).view) return ending_.fail(missing);
   const std::string reason =
       "no replica of the last view is left; newcomers hold its state, and are not enough: " + missing;
   ending_.begin_keeping("failed", reason) ? ending_.last_view() : ending_.fail(reason);
+}
+
+// Of a run whose processes were all told to end, but not the launcher. There is no folder: else one of them
+// has kept the state.
+void ViewChange::end_with_all_who_leave() {
+  const std::string reason = std::string(kAllLeave) + ", and nothing is kept: checkpoint.folder is not set";
+  port_.raise(make_event("interrupted", {{"reason", reason}}));
+  ending_.conclude("interrupted", reason);
 }
 
 void ViewChange::install(const View& view) {

@@ -64,6 +64,7 @@ class ViewChange {
   bool ends_without_loader();
   void pause(const std::string& missing);
   void end_without_members(const std::string& missing);
+  void end_with_all_who_leave();
   void let_leavers_go();
   void announce_view();
   void set_out();
