@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/count_of.hpp"
 #include "cli/format.hpp"
 #include "config/values/address.hpp"
 
@@ -30,6 +31,13 @@ std::string node_of(const Event& event) {
     return format("%s %lld", kind, whole(event, kind)) + (place.empty() ? "" : " on " + place);
   }
   return {};
+}
+
+std::string waiting(const Event& event) {
+  const auto count = [&](const char* key) { return static_cast<std::uint64_t>(event.integer(key)); };
+  const std::string loaders = count("loaders") > 0 ? " and " + count_of(count("loaders"), "loader") : "";
+  return "waits for " + count_of(count("replicas"), "replica") + loaders + "; fails if none comes for " +
+         seconds(event, "patience_ms") + " (cluster.start_patience)";
 }
 
 std::string arrived(const Event& event) {
@@ -159,6 +167,7 @@ const std::map<std::string, Row>& table() {
       {"corrupt", {corrupt, true}},
       {"went_back", {went_back, true}},
       {"diverged", {[](const Event& event) { return "diverged: " + event.text("what"); }, true}},
+      {"waiting", {waiting, false}},
       {"arrived", {arrived, false}},
       {"returned", {[](const Event& event) { return node_of(event) + " is back"; }, false}},
       {"progress", {progress, false}},

@@ -185,7 +185,7 @@ CoordinatorSetup coordinator_setup(const Preflight& flight, const RunOptions& op
   setup.job_hash = job_hash(flight.job, options.registry.declarations());
   setup.placement = flight.placement;
   if (!flight.job.checkpoint.folder.empty()) setup.checkpoints = open_disk(flight.job.checkpoint.folder);
-  setup.by_hand = options.by_hand;
+  setup.by_hand = setup.start_is_bounded = options.by_hand;
   for (const std::string& text : flight.placement.notices)
     setup.first_events.push_back(make_event("notice", {{"text", text}}));
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {

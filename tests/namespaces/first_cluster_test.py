@@ -1,7 +1,8 @@
 """first_cluster_test.py MUSTER CASE: docs/guides/first-cluster.md as a newcomer follows it, and what goes wrong on the way.
 
 guide: the commands of the page on two hosts. absent: the host of the coordinator is not there. firewall: it is, and what the
-other sends is dropped. data_ports: only what goes to the ports of data of one host is. other_program: something else listens on
+other sends is dropped. missing: one of two nodes comes.
+data_ports: only what goes to the ports of data of one host is. other_program: something else listens on
 the port.
 """
 import pathlib
@@ -73,6 +74,7 @@ def guide(hosts, folder):
     second.says(f"looks for the coordinator at {address} for up to 60 s: nothing listens there yet", SOON_S)
     coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
     coordinator.says(f"on each machine:  muster join --coordinator {address}", 10)
+    coordinator.says("waits for 2 replicas; fails if none comes for 60.0 s (cluster.start_patience)", 10)
     second.says("waits for the run to begin: 1 of 2 replicas is here", 20)
     coordinator.says(f" ({hosts.address(2)}) has come: 1 of 2", 20)
     first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)
@@ -134,10 +136,23 @@ def other_program(hosts, folder):
     assert "muster --version" in node.log.read_text(), "the fix is not said"
 
 
+def missing(hosts, folder):
+    """One of two comes: the run ends, and names that one with its host."""
+    address = f"{hosts.address(1)}:{PORT}"
+    coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure",
+                          "--set", "cluster.start_patience=10s")
+    coordinator.says("on each machine:", 10)
+    second = Program(hosts, 2, folder, "join-on-2", "join", "--coordinator", address)
+    coordinator.ends_with(1)
+    second.ends_with(1)
+    said = coordinator.log.read_text()
+    assert "Missing: 1 replica; here: replica 0 on " in said and f" ({hosts.address(2)})" in said, "who is here is not said"
+
+
 def check(folder):
     (folder / "job.toml").write_text(JOB)
     with Hosts(2) as hosts:
-        {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program}[sys.argv[2]](hosts, pathlib.Path(folder))
+        {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program, "missing": missing}[sys.argv[2]](hosts, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

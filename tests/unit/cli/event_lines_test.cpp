@@ -60,6 +60,13 @@ TEST(EventLines, ALoaderHoldsNoShards) {
   EXPECT_EQ(text_of(event), "lost: loader 0, at step 1: silent for 1001 ms");
 }
 
+TEST(EventLines, SayForHowManyNodesARunWaitsAndForHowLong) {
+  EXPECT_EQ(text_of(make_event(
+                "waiting",
+                {{"replicas", std::int64_t{2}}, {"loaders", std::int64_t{1}}, {"patience_ms", 60000.0}})),
+            "waits for 2 replicas and 1 loader; fails if none comes for 60.0 s (cluster.start_patience)");
+}
+
 TEST(EventLines, APauseSaysForWhatAndForHowLong) {
   EXPECT_EQ(text_of(make_event("paused", {{"view", std::int64_t{2}},
                                           {"waits_for", std::string("a loader process")},
