@@ -67,6 +67,7 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   run_.watch = std::make_unique<ClusterWatch>(run_.setup.job.cluster, kCoordinatorTick);
   checkpoints_.known = std::make_unique<KnownCheckpoints>(run_.setup.checkpoints, run_.setup.job,
                                                           run_.setup.job_hash, checkpoints_.verdicts);
+  run_.report.began = std::chrono::system_clock::now();
   run_.report.job = run_.setup.job.name;
   run_.report.replicas = run_.setup.job.cluster.replicas;
   run_.report.shards = run_.setup.job.train.shards;

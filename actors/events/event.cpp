@@ -480,11 +480,10 @@ std::string events_markdown() {
       "# Events\n\nMade from the tables in `actors/events/` by `muster events --markdown`; do not "
       "edit.\n\nEach event is one line of JSON with `--events`, an entry of the report's `events` (at most "
       "1,000 there; `event_counts` counts all), and a typed message to every subscribed actor. `time_ms` "
-      "counts from the start of the run, by the coordinator's clock; a line of `--events` has the time of "
-      "day, too (`time`, UTC). `--events FILE` replaces the content of the file when a run begins; with "
-      "`--resume`, and with `muster coordinate`, the lines are appended. An event about a replica or a "
-      "loader that has connected also has `host`, the name of its machine, and `address`, by which it "
-      "reaches the coordinator.\n");
+      "counts from the start of the run, by the coordinator's clock; `time` is the time of day (UTC). "
+      "`--events FILE` replaces the content of the file when a run begins; with `--resume`, and with `muster "
+      "coordinate`, the lines are appended. An event about a replica or a loader that has connected also has "
+      "`host`, the name of its machine, and `address`, by which it reaches the coordinator.\n");
   for (const EventSpec& spec : event_table()) {
     text += "\n## " + spec.name + "\n\n" + wrapped(spec.meaning) + "\n\n" +
             wrapped("Raised by " + spec.by + ": " + spec.when + ".") +

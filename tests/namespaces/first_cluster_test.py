@@ -1,7 +1,7 @@
 """first_cluster_test.py MUSTER CASE: docs/guides/first-cluster.md as a newcomer follows it, and what goes wrong on the way.
 
 guide: the commands of the page on two hosts. absent: the host of the coordinator is not there. firewall: it is, and what the
-other sends is dropped. missing: one of two nodes comes.
+other sends is dropped. missing: one of two nodes comes. leaves: one is asked to go.
 data_ports: only what goes to the ports of data of one host is. other_program: something else listens on
 the port.
 """
@@ -149,10 +149,33 @@ def missing(hosts, folder):
     assert "Missing: 1 replica; here: replica 0 on " in said and f" ({hosts.address(2)})" in said, "who is here is not said"
 
 
+def leaves(hosts, folder):
+    """SIGTERM to a node: the coordinator says which one left."""
+    address = f"{hosts.address(1)}:{PORT}"
+    job = folder / "job.toml"
+    job.write_text(JOB.replace("epochs = 3", "epochs = 100000"))
+    coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
+    coordinator.says("on each machine:", 10)
+    first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)
+    coordinator.says(": 1 of 2", 20)
+    second = Program(hosts, 2, folder, "join-on-2", "join", "--coordinator", address)
+    coordinator.says("epoch 2", 40)
+    second.process.terminate()
+    coordinator.says("left: replica ", 60)
+    coordinator.says(f" ({hosts.address(2)})\n", 60)
+    second.ends_with(0)
+    coordinator.process.terminate()
+    coordinator.ends_with(143)
+    said = coordinator.log.read_text()
+    assert "ready" not in said[said.index("interrupted"):], "a run that ends calls replicas ready"
+    first.ends_with(0)
+
+
 def check(folder):
     (folder / "job.toml").write_text(JOB)
     with Hosts(2) as hosts:
-        {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program, "missing": missing}[sys.argv[2]](hosts, pathlib.Path(folder))
+        {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program, "missing": missing,
+         "leaves": leaves}[sys.argv[2]](hosts, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

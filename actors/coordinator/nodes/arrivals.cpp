@@ -98,7 +98,7 @@ bool Arrivals::refuse_unlike() {
     run_.membership->lost(who);
     refuse(who, why);
     port_.raise(
-        make_event("notice", {{"text", "the place of " + who.text() +
+        make_event("notice", {{"text", "the place of " + run_.membership->nodes().name_at_place(who) +
                                            " is free again: mend what differs there, and join again. If it "
                                            "is the other one that is wrong, end that one first"}}));
   }
@@ -127,11 +127,11 @@ void Arrivals::form() {
 }
 
 void Arrivals::place_is_free(const NodeName& who) {
-  port_.raise(
-      make_event("notice", {{"text", "the place of " + who.text() + " is free for " +
-                                         std::to_string(run_.setup.job.cluster.start_patience.count()) +
-                                         " ms (cluster.start_patience); then the run begins without it, if "
-                                         "cluster.min_replicas are there"}}));
+  port_.raise(make_event(
+      "notice", {{"text", "the place of " + run_.membership->nodes().name_at_place(who) + " is free for " +
+                              std::to_string(run_.setup.job.cluster.start_patience.count()) +
+                              " ms (cluster.start_patience); then the run begins without it, if "
+                              "cluster.min_replicas are there"}}));
   run_.gathering.place_is_free();
 }
 

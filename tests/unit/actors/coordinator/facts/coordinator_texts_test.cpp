@@ -50,6 +50,22 @@ TEST(CoordinatorTexts, NameWhoIsHereWhoIsGoneAndHowManyAreMissing) {
   EXPECT_EQ(lacks("fewer replicas: --replicas 1"), "");
 }
 
+TEST(CoordinatorTexts, NameBothEndsOfALinkBetweenHosts) {
+  Membership membership(job_of(2, 0));
+  for (const NodeName& name : {kReplica0, kReplica1}) {
+    Join join = join_of(name);
+    join.host = "host" + std::to_string(name.slot);
+    join.address = "10.0.0." + std::to_string(name.slot);
+    EXPECT_EQ(membership.admission().join(join).refusal, "");
+    Prepared prepared = prepared_of(name);
+    prepared.host = join.host;
+    EXPECT_EQ(membership.admission().prepared(prepared), "");
+  }
+  EXPECT_EQ(link_ends(membership.nodes(), kReplica1, kReplica0),
+            "; the link is between replica 1 on host1 (10.0.0.1), and replica 0 on host0 (10.0.0.0)");
+  EXPECT_EQ(link_ends(membership.nodes(), kReplica0, kReplica0), "") << "within a host there is no port";
+}
+
 TEST(CoordinatorTexts, NameBothEndsOfAPortThatIsClosedAndTheRangeForFirewalls) {
   Membership membership(job_of(2, 0));
   for (const NodeName& name : {kReplica0, kReplica1}) {
