@@ -36,6 +36,7 @@
 #include "actors/user_calls/watched_registry.hpp"
 #include "base/mutex.hpp"
 #include "base/this_machine.hpp"
+#include "config/notices.hpp"
 #include "config/values/address.hpp"
 #include "muster/job_file.hpp"
 #include "transport/ucx/ucx_transport.hpp"
@@ -361,6 +362,8 @@ Report run(const Job& job, const RunOptions& options) {
     flight = preflight(job, options.places, noted, trial, scope);
     if (const int signal = check.finish()) return ended_early(job, signal, options);
   }
+  if (auto wrong = mistake_of_data_ports(job, options.port, options.places))
+    flight.mistakes.push_back(*wrong);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   const auto allowed = raise_descriptor_limit();
   const auto needed = descriptors_of_coordinator(job, options.in_process);
