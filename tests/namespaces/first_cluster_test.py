@@ -1,7 +1,7 @@
 """first_cluster_test.py MUSTER CASE: docs/guides/first-cluster.md as a newcomer follows it, and what goes wrong on the way.
 
 guide: the commands of the page on two hosts. absent: the host of the coordinator is not there. firewall: it is, and what the
-other sends is dropped. missing: one of two nodes comes. leaves: one is asked to go.
+other sends is dropped. missing: one of two nodes comes. leaves: one is asked to go. names: no name server answers.
 data_ports: only what goes to the ports of data of one host is. other_program: something else listens on
 the port.
 """
@@ -38,11 +38,11 @@ SOON_S = 2.5  # of 2 s, within which a node says what it looks for; the rest is 
 class Program:
     """One command of the page on a host; what it prints is in `log`."""
 
-    def __init__(self, hosts, host, folder, name, *words):
+    def __init__(self, hosts, host, folder, name, *words, prefix=()):
         self.log = folder / f"{name}.log"
         self._file = self.log.open("w")
         print(f"host {host}$ muster {' '.join(map(str, words))}", flush=True)
-        self.process = hosts.start(host, [sys.argv[1], *words], stdin=subprocess.DEVNULL, stdout=self._file,
+        self.process = hosts.start(host, [*prefix, sys.argv[1], *words], stdin=subprocess.DEVNULL, stdout=self._file,
                                    stderr=subprocess.STDOUT, cwd=folder)
         self.began = time.monotonic()
 
@@ -171,11 +171,25 @@ def leaves(hosts, folder):
     first.ends_with(0)
 
 
+def names(hosts, folder):
+    """The name server is not there: said within 2 s, and given up in time."""
+    servers = folder / "resolv.conf"
+    servers.write_text(f"nameserver {hosts.address(9)}\n")
+    within = ["unshare", "--mount", "sh", "-c", f'mount --bind {servers} /etc/resolv.conf && exec "$0" "$@"']
+    for name, words in {"join": ("join", "--patience", "4", "--coordinator", "host.example:7100"),
+                        "status": ("status", "host.example:7100"), "stop": ("stop", "host.example:7100"),
+                        "coordinate": ("coordinate", "job.toml", "--insecure", "--listen", "host.example:7100")}.items():
+        node = Program(hosts, 2, folder, name, *words, prefix=within)
+        node.says("looks up the host name host.example for up to ", SOON_S)
+        node.ends_with(2 if name == "coordinate" else 1, 8)
+        assert "no name server answered within" in node.log.read_text(), "why it ends is not said"
+
+
 def check(folder):
     (folder / "job.toml").write_text(JOB)
     with Hosts(2) as hosts:
         {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program, "missing": missing,
-         "leaves": leaves}[sys.argv[2]](hosts, pathlib.Path(folder))
+         "leaves": leaves, "names": names}[sys.argv[2]](hosts, pathlib.Path(folder))
 
 
 if __name__ == "__main__":
