@@ -239,6 +239,22 @@ RunAddress address_of(const Job& job, std::uint16_t port) {
   return {job.name, host_name(), boot_id(), ::getpid(), pid_space(), job.cluster.listen, port};
 }
 
+// Who asks by the folder does not find a run that could not write there.
+void report_address(const Job& job, std::uint16_t port, const coordinator_actor& actor,
+                    std::optional<AddressFile>& file) {
+  file.emplace(job.checkpoint.folder, address_of(job, port));
+  if (file->why_not().empty()) return;
+  const std::string instead =
+      port > 0 ? ": give them " +
+                     address_text(is_any_address(job.cluster.listen) ? host_name() : job.cluster.listen, port)
+               : "";
+  caf::anon_send(actor,
+                 Raised{make_event("notice", {{"text",
+                                               "`muster status` and `muster stop` do not find this run by "
+                                               "its checkpoint.folder" +
+                                                   instead + "; " + file->why_not()}})});
+}
+
 std::shared_ptr<ProgressFile> keep_progress(const Job& job,
                                             std::function<void(const std::string&)> on_failure) {
   if (job.checkpoint.folder.empty()) return nullptr;
@@ -285,8 +301,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
       caf::anon_send(actor, Raised{make_event("listening", {{"address", reached}})});
       refusals.emplace(system, actor);
     }
-    if (!flight.job.checkpoint.folder.empty())
-      address.emplace(flight.job.checkpoint.folder, address_of(flight.job, port));
+    if (!flight.job.checkpoint.folder.empty()) report_address(flight.job, port, actor, address);
     const auto command = options.node_command.empty() ? std::vector<std::string>{this_executable(), "node"}
                                                       : options.node_command;
     launcher.emplace(flight.job, flight.placement, command, port);
