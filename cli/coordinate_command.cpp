@@ -1,7 +1,9 @@
 // muster coordinate: a run whose nodes are started by hand, on as many machines as there are.
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 
+#include "actors/processes/host_lookup.hpp"
 #include "base/this_machine.hpp"
 #include "cli/training.hpp"
 #include "config/values/address.hpp"
@@ -22,6 +24,8 @@ constexpr const char* kCoordinateUsage =
     "back to the last checkpoint, and looks for no replica of before.\n"
     "Exit codes as those of `muster run`; 1 also when every replica was asked to leave.\n";
 
+constexpr std::chrono::seconds kLookMax{5};  // for a name of this very host
+
 std::string adjust(const po::variables_map& given, RunOptions& options, std::vector<std::string>& sets) {
   std::string host;
   if (!given.count("listen"))
@@ -29,6 +33,13 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
   const std::string address = given["listen"].as<std::string>();
   if (!parse_address(address, host, options.port))
     return "--listen is HOST:PORT, with a port from 1 to 65535; found '" + address + "'";
+  if (host.find('/') != std::string::npos)
+    return "--listen is HOST:PORT; found '" + address + "'" +
+           (address_in_url(address) ? ", which is a URL; write " + *address_in_url(address) : "");
+  const std::string why = why_no_answer(host, kLookMax, [](const std::string& text) {
+    std::fprintf(stderr, "muster coordinate: %s\n", text.c_str());
+  });
+  if (!why.empty()) return "--listen " + address + ": " + why;
   if (!is_loopback(host) && !given.count("insecure")) {
     return "--listen " + host +
            " reaches beyond this machine, and nothing is encrypted or authenticated: whoever reaches the "

@@ -1,7 +1,9 @@
 #include "cli/event_lines.hpp"
 
+#include <cctype>
 #include <map>
 
+#include "base/count_of.hpp"
 #include "cli/format.hpp"
 #include "config/values/address.hpp"
 
@@ -32,6 +34,13 @@ std::string node_of(const Event& event) {
   return {};
 }
 
+std::string waiting(const Event& event) {
+  const auto count = [&](const char* key) { return static_cast<std::uint64_t>(event.integer(key)); };
+  const std::string loaders = count("loaders") > 0 ? " and " + count_of(count("loaders"), "loader") : "";
+  return "waits for " + count_of(count("replicas"), "replica") + loaders + "; fails if none comes for " +
+         seconds(event, "patience_ms") + " (cluster.start_patience)";
+}
+
 std::string arrived(const Event& event) {
   const std::string text = node_of(event) + " has come";
   return event.has("places") ? text + format(": %lld of %lld", whole(event, "here"), whole(event, "places"))
@@ -46,6 +55,19 @@ std::string of_the_run(const Event& event) {
   return "muster: " + reason(event);
 }
 
+// A reason may begin with the node's name itself.
+std::string with_node(const Event& event, const std::string& text) {
+  for (const char* kind : {"replica", "loader"}) {
+    const std::string name = format("%s %lld", kind, whole(event, kind));
+    const bool begins = event.has(kind) && text.starts_with(name);
+    if (begins &&
+        (text.size() == name.size() || !std::isdigit(static_cast<unsigned char>(text[name.size()]))))
+      return text;
+  }
+  const std::string node = node_of(event);
+  return node.empty() ? text : node + ": " + text;
+}
+
 std::string lost(const Event& event) {
   const std::string shards = event.text("shards");
   const bool holds_any = !shards.empty() && shards != "-";
@@ -54,8 +76,7 @@ std::string lost(const Event& event) {
 }
 
 std::string refused(const Event& event) {
-  const std::string node = node_of(event);
-  return "refused: " + (node.empty() ? "" : node + ": ") + event.text("reason");
+  return "refused: " + with_node(event, event.text("reason"));
 }
 
 std::string late(const Event& event) {
@@ -159,7 +180,9 @@ const std::map<std::string, Row>& table() {
       {"corrupt", {corrupt, true}},
       {"went_back", {went_back, true}},
       {"diverged", {[](const Event& event) { return "diverged: " + event.text("what"); }, true}},
+      {"waiting", {waiting, false}},
       {"arrived", {arrived, false}},
+      {"left", {[](const Event& event) { return "left: " + node_of(event); }, false}},
       {"returned", {[](const Event& event) { return node_of(event) + " is back"; }, false}},
       {"progress", {progress, false}},
       {"late", {late, false}},

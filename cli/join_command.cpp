@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "actors/node/node_process.hpp"
+#include "actors/processes/host_lookup.hpp"
 #include "cli/job_arguments.hpp"
 #include "config/placement.hpp"
 #include "config/values/address.hpp"
@@ -32,6 +33,11 @@ std::string wrong_device(const std::string& name) {
   return mistake ? render(*mistake) : std::string();
 }
 
+std::string without_scheme(const std::string& address) {
+  const auto found = address_in_url(address);
+  return found ? "; write " + *found : "";
+}
+
 }  // namespace
 
 int join_command(const Arguments& arguments, const Registry& registry) {
@@ -54,8 +60,8 @@ int join_command(const Arguments& arguments, const Registry& registry) {
   const std::string address = (*given)["coordinator"].as<std::string>();
   if (!parse_address(address, join.node.host, join.node.port) ||
       join.node.host.find('/') != std::string::npos)
-    return wrong_usage(
-        "join", "--coordinator is HOST:PORT, as `muster coordinate` prints it; found '" + address + "'");
+    return wrong_usage("join", "--coordinator is HOST:PORT, as `muster coordinate` prints it; found '" +
+                                   address + "'" + without_scheme(address));
   join.node.joins = true;
   join.node.name.loader = given->count("loader") > 0;
   if (given->count("device")) join.node.device = (*given)["device"].as<std::string>();
@@ -73,6 +79,10 @@ int join_command(const Arguments& arguments, const Registry& registry) {
     join.orphan_after = std::chrono::seconds((*given)["orphan-after"].as<std::int64_t>());
   join.unchecked = given->count("unchecked") > 0;
   join.say = [](const std::string& text) { std::fprintf(stderr, "muster join: %s\n", text.c_str()); };
+  if (const std::string why = why_no_answer(join.node.host, join.patience, join.say); !why.empty()) {
+    join.say("no coordinator at " + address + ": " + why);
+    return kFailed;
+  }
   return run_joining_node(join, registry);
 }
 

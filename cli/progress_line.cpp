@@ -86,19 +86,29 @@ void ProgressLine::write_epoch(const Event& event) {
   const auto whole = [&](const char* key) { return static_cast<long long>(event.integer(key)); };
   measure(static_cast<std::uint64_t>(event.integer("samples")),
           static_cast<std::uint64_t>(event.integer("steps")));
-  const bool last =
-      job_.train.epochs && event.integer("epoch") >= static_cast<std::int64_t>(*job_.train.epochs);
   write_line(
       format("epoch %lld  steps %lld  loss %.4f%s  ledger: %lld used, %lld repeated, %lld missed, "
              "%lld dropped%s%s",
              whole("epoch"), whole("steps"), event.number("loss"), rate_.c_str(), whole("used"),
              whole("repeated"), whole("missed"), whole("dropped"),
-             event.integer("complete") ? "" : " (cut short)", last ? "" : left_.c_str()));
+             event.integer("complete") ? "" : " (cut short)", is_last(event) ? "" : left_.c_str()));
+}
+
+// Of the whole job: then all nodes leave, which is no news.
+bool ProgressLine::is_last(const Event& epoch) const {
+  const auto reached = [&](const char* key, const std::optional<std::uint64_t>& most) {
+    return most && static_cast<std::uint64_t>(epoch.integer(key)) >= *most;
+  };
+  const auto epochs = job_.train.steps ? job_.train.epochs : job_.train.epochs.value_or(1);
+  return reached("epoch", epochs) || reached("steps", job_.train.steps);
 }
 
 void ProgressLine::show(const Event& event) {
   run_ends_ |= event.name == "interrupted";
+  if (event.name == "epoch") all_leave_ = is_last(event);
   if (event.name == "epoch" && !quiet_) write_epoch(event);
+  if (event.name == "left" && all_leave_) return;
+  if (event.name == "view" && run_ends_) return;      // of the last checkpoint: no step follows
   if (event.name == "progress" && terminal_) return;  // it is in the line that is written over
   if (event.name == "arrived" && !by_hand_) return;   // this process has started it
   const auto line = line_of(event);

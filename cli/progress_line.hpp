@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "actors/messages/messages.hpp"
 #include "muster/job.hpp"
@@ -25,6 +27,7 @@ class ProgressLine {
   // Rate and time left, from the first figure of the run that was seen.
   void measure(std::uint64_t samples, std::uint64_t step);
   void write_epoch(const Event& event);
+  bool is_last(const Event& epoch) const;
   void write_over(const std::string& text);
   void write_line(const std::string& text);
 
@@ -34,6 +37,7 @@ class ProgressLine {
   const bool terminal_;
   bool partial_ = false;           // the terminal's line is not ended
   bool run_ends_ = false;          // it was told to: what it prints last is to stay
+  bool all_leave_ = false;         // the last epoch has ended
   std::uint64_t total_steps_ = 0;  // 0: not known
   std::uint64_t first_samples_ = 0, first_step_ = 0;
   std::chrono::steady_clock::time_point since_{};

@@ -9,11 +9,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/processes/host_lookup.hpp"
 #include "actors/run/remote_run.hpp"
 #include "base/this_machine.hpp"
 #include "base/time_of_day.hpp"
 #include "cli/format.hpp"
 #include "cli/job_arguments.hpp"
+#include "config/values/address.hpp"
 #include "muster/run.hpp"
 
 namespace muster::cli {
@@ -53,6 +55,9 @@ struct Target {
 // A job file names a folder and a job. What the command line says of the job counts more.
 Target target_of(const po::variables_map& given, const Registry& registry) {
   Target target{given["FOLDER|HOST:PORT"].as<std::string>(), {}};
+  if (const auto address = address_in_url(target.where))
+    throw Error("'" + target.where +
+                "' is a URL; write HOST:PORT of the run's coordinator, without a scheme: " + *address);
   std::error_code error;
   if (std::filesystem::is_regular_file(target.where, error)) {
     const ParsedJob parsed = read_job_file(target.where, {}, registry.declarations());
@@ -144,12 +149,25 @@ void print(const RunStatus& status, const std::string& address) {
   }
 }
 
+// Where the resolver gets no answer it blocks for long.
+void expect_name_server(const std::string& where, const std::string& command) {
+  std::string host;
+  std::uint16_t port = 0;
+  std::error_code error;
+  if (std::filesystem::exists(where, error) || !parse_address(where, host, port)) return;
+  const std::string why = why_no_answer(host, RemoteRun::kPatience, [&](const std::string& text) {
+    std::fprintf(stderr, "muster %s: %s\n", command.c_str(), text.c_str());
+  });
+  if (!why.empty()) throw RunGone(why);
+}
+
 // A run that is not there, or does not answer, says so; the code is 1. That of a wrong command line is 2.
 template <class Ask>
 int ask_run(const po::variables_map& given, const Registry& registry, const std::string& command,
             std::chrono::milliseconds patience, Ask&& ask) {
   try {
     const Target target = target_of(given, registry);
+    expect_name_server(target.where, command);
     RemoteRun run(target.where, target.job, std::min(patience, RemoteRun::kPatience));
     return ask(run);
   } catch (const RunGone& error) {

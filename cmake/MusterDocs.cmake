@@ -19,6 +19,11 @@ add_test(NAME docs.scaling
           "-DPAGE=${PROJECT_SOURCE_DIR}/docs/measurements/scaling.md" -P "${PROJECT_SOURCE_DIR}/cmake/page_holds.cmake")
 set_tests_properties(docs.scaling PROPERTIES LABELS "docs;no_sanitizer" TIMEOUT 180)
 
+# So they do in an installation, and what is named there is there, or said to be elsewhere.
+add_test(NAME docs.installed COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tests/scripts/installed_pages_test.py"
+  "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}")
+set_tests_properties(docs.installed PROPERTIES LABELS "docs;no_sanitizer" TIMEOUT 60)
+
 # Links between the pages lead to files and headings that are there.
 add_test(NAME docs.links COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tests/scripts/links_test.py" "${PROJECT_SOURCE_DIR}")
 set_tests_properties(docs.links PROPERTIES LABELS "docs;no_sanitizer" TIMEOUT 30)

@@ -1,5 +1,5 @@
 # What an installation has for people: documents, examples, completion, and man pages, which are made of what --help prints.
-foreach(place IN ITEMS "INCLUDES ${CMAKE_INSTALL_INCLUDEDIR}/muster" "EXAMPLES ${CMAKE_INSTALL_DATADIR}/muster/examples")
+foreach(place IN ITEMS "INCLUDES ${CMAKE_INSTALL_INCLUDEDIR}/muster" "SHARE ${CMAKE_INSTALL_DATADIR}/muster")
   separate_arguments(place)
   list(GET place 0 name)
   list(GET place 1 folder)
@@ -10,6 +10,9 @@ install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_
   \"-DTARGET=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\" -P \"${PROJECT_SOURCE_DIR}/cmake/install_pages.cmake\"
   COMMAND_ERROR_IS_FATAL ANY)")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples/" DESTINATION "${CMAKE_INSTALL_DATADIR}/muster/examples" USE_SOURCE_PERMISSIONS)
+# Named by pages for people who have an installation alone.
+install(FILES "${PROJECT_SOURCE_DIR}/scripts/packages.txt" "${PROJECT_SOURCE_DIR}/tests/pytorch/reader.py"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/muster")
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/muster" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 
 set(MUSTER_MANUAL OFF)
@@ -40,5 +43,29 @@ muster_page(muster-stop "stop " "end a run, with a last checkpoint")
 muster_page(muster-plan "plan " "show what a job would run")
 muster_page(muster-check "check " "check the model and the data of a job")
 muster_page(muster-devices "devices " "list what this machine can compute on")
-add_custom_target(muster_manual ALL DEPENDS ${pages})
+muster_page(muster-bench-allreduce "bench allreduce " "measure the reduction")
+muster_page(muster-bench-step "bench step " "measure the cost of an empty step")
+muster_page(muster-scaling "scaling " "predict the time of a step on many replicas")
 install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+set(references "")
+# muster_reference(<command> <summary> <text>): muster-<command>(5), of all that this command prints
+function(muster_reference command summary about)
+  set(output "${PROJECT_BINARY_DIR}/man/muster-${command}.5")
+  add_custom_command(OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/man"
+    COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:muster_program>" "-DCOMMAND=${command}" "-DAWK=${MUSTER_AWK}"
+            "-DNAME=muster-${command}" "-DVERSION=${PROJECT_VERSION}" "-DSUMMARY=${summary}" "-DABOUT=${about}"
+            "-DOUTPUT=${output}" -P "${PROJECT_SOURCE_DIR}/cmake/man_reference.cmake"
+    DEPENDS muster_program "${PROJECT_SOURCE_DIR}/cmake/man_reference.cmake" "${PROJECT_SOURCE_DIR}/cmake/man_reference.awk"
+    VERBATIM COMMENT "Making the man page of muster-${command}")
+  set(references "${references};${output}" PARENT_SCOPE)
+endfunction()
+find_program(MUSTER_AWK awk)
+if(MUSTER_AWK)
+  muster_reference(job "the job file of Muster"
+    "A job file is TOML. It says what is trained, and on what. Each key may be overridden: --set table.key=value.")
+  muster_reference(events "the events of a run of Muster"
+    "A run raises events: --events FILE writes each as one line of JSON, and the report has them, too.")
+  install(FILES ${references} DESTINATION "${CMAKE_INSTALL_MANDIR}/man5")
+endif()
+add_custom_target(muster_manual ALL DEPENDS ${pages} ${references})

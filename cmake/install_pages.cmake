@@ -1,6 +1,7 @@
 # Copies README.md and the pages below docs/ of SOURCE to TARGET: README.md as it is named, docs/reference/job.md as
 # reference/job.md, docs/README.md as index.md. Links hold there: those to headers and examples lead to where these are
-# installed (INCLUDES and EXAMPLES, as seen from TARGET). A link to a file that is not installed becomes its text.
+# installed (INCLUDES and SHARE, as seen from TARGET). A link to a file that is not installed becomes its text, or its path in
+# the sources; a page that names such files says where they are.
 
 # What stands in place of [text](target) in the page that is installed as `page`.
 function(installed_link page text target result)
@@ -35,8 +36,18 @@ function(installed_link page text target result)
   elseif(path MATCHES "^/examples(.*)$")
     set(rest "${CMAKE_MATCH_1}")
     file(RELATIVE_PATH up "${here}" "/")
-    set(path "${up}${EXAMPLES}${rest}")
+    set(path "${up}${SHARE}/examples${rest}")
+  elseif(path MATCHES "^/(scripts/packages\\.txt|tests/pytorch/reader\\.py)$")
+    get_filename_component(name "${path}" NAME)
+    file(RELATIVE_PATH up "${here}" "/")
+    set(path "${up}${SHARE}/${name}")
+    set(text "${name}")
   else()
+    string(REGEX REPLACE "^/" "" path "${path}")
+    get_filename_component(name "${path}" NAME)
+    if(text STREQUAL name OR text STREQUAL "`${name}`")
+      set(text "`${path}`")
+    endif()
     set(${result} "${text}" PARENT_SCOPE)
     return()
   endif()
@@ -60,6 +71,10 @@ function(copy_page from page)
     installed_link("${page}" "${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}" replacement)
     string(REPLACE "${each}" "${replacement}" text "${text}")
   endforeach()
+  if(text MATCHES "[^a-z/-](\\./)?(scripts|tests|base|config|transport|gpu|actors|cli|cmake|\\.ci)/[A-Za-z_*]|[a-z_]+\\.[ch]pp")
+    string(REGEX REPLACE "^(#[^\n]*\n)" "\\1\n*Muster's sources, not this installation, have files of `scripts/`, `tests/` and of its code \
+that this page names.*\n" text "${text}")
+  endif()
   string(REPLACE "${open}" "[" text "${text}")
   string(REPLACE "${close}" "]" text "${text}")
   string(REPLACE "${semicolon}" ";" text "${text}")

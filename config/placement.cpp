@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/count_of.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "config/values/device_name.hpp"
@@ -59,10 +60,6 @@ void check_device(const std::string& text, const std::string& key, const Devices
   mistakes.push_back(mistake_at(places, key, what, shortened(in_quotes(text)),
                                 "this node has " + present.text(),
                                 in_quotes(closest(text, alike.empty() ? present.cpu : alike))));
-}
-
-std::string count_of(std::size_t count, const std::string& thing) {
-  return std::to_string(count) + ' ' + thing + (count == 1 ? "" : "s");
 }
 
 std::uint64_t loader_threads(const Job& job, std::uint64_t cores) {

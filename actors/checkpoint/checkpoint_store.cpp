@@ -439,7 +439,8 @@ CheckpointStore::ByStep CheckpointStore::of_this_job(FoundCheckpoint& found) {
       continue;
     }
     if (manifest) load(file.name, why);  // for its words
-    found.passed_over.push_back({file.name, why});
+    found.passed_over.push_back({.manifest = file.name, .why = why});
+    if (manifest) found.passed_over.back().of_other_job = manifest->step;
   }
   for (auto& [step, those] : steps) {
     std::ranges::sort(those, [](const ListedCheckpoint& a, const ListedCheckpoint& b) {

@@ -60,6 +60,7 @@ struct PassedOver {
   bool differs = false;  ///< another one of its step holds other weights
   bool is_void = false;  ///< there is a verdict on it
   Unread unread = Unread::no;
+  std::optional<std::uint64_t> of_other_job = std::nullopt;  ///< it is of another job: its step
 };
 
 struct LoadedCheckpoint {

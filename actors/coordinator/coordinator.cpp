@@ -67,6 +67,7 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   run_.watch = std::make_unique<ClusterWatch>(run_.setup.job.cluster, kCoordinatorTick);
   checkpoints_.known = std::make_unique<KnownCheckpoints>(run_.setup.checkpoints, run_.setup.job,
                                                           run_.setup.job_hash, checkpoints_.verdicts);
+  run_.report.began = std::chrono::system_clock::now();
   run_.report.job = run_.setup.job.name;
   run_.report.replicas = run_.setup.job.cluster.replicas;
   run_.report.shards = run_.setup.job.train.shards;
@@ -87,6 +88,7 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
     run_.setup.journal.reset();  // what it says stays as it is: it may be another run's
     return fail(std::string("the journal cannot be kept: ") + error.what());
   }
+  arrivals_.report_waiting();
   self->delayed_send(self, kCoordinatorTick, Tick{});
 }
 
@@ -144,7 +146,7 @@ void CoordinatorState::on(const Tick& message) {
   }
   if (judge()) return;
   if (run_.gathering.tries_to_begin_anew()) adoption_.try_to_begin_anew();
-  if (arrivals_.begin_with_those_here()) return;
+  if (arrivals_.begin_with_those_here() || arrivals_.fail_for_missing()) return;
   readiness_.take_in_reached(kCoordinatorTick);
   report_late_to_prepare();
   note_again();

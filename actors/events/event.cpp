@@ -74,6 +74,13 @@ std::vector<EventSpec> events_of_membership() {
        "once, unless all replicas are threads of its process",
        "coordinator",
        {{"address", kText, true, "HOST:PORT"}}},
+      {"waiting",
+       "The coordinator waits for nodes that are started by hand, not for ever.",
+       "at its start, unless it finds the members of a run that goes on",
+       "coordinator",
+       {{"replicas", kInteger, true, "replicas that the run begins with"},
+        {"loaders", kInteger, true, "loader processes that it begins with"},
+        {"patience_ms", kNumber, true, "without a new node for so long, the run fails"}}},
       {"notice",
        "Something that is allowed, but may not be what was meant.",
        "when it is found",
@@ -477,11 +484,10 @@ std::string events_markdown() {
       "# Events\n\nMade from the tables in `actors/events/` by `muster events --markdown`; do not "
       "edit.\n\nEach event is one line of JSON with `--events`, an entry of the report's `events` (at most "
       "1,000 there; `event_counts` counts all), and a typed message to every subscribed actor. `time_ms` "
-      "counts from the start of the run, by the coordinator's clock; a line of `--events` has the time of "
-      "day, too (`time`, UTC). `--events FILE` replaces the content of the file when a run begins; with "
-      "`--resume`, and with `muster coordinate`, the lines are appended. An event about a replica or a "
-      "loader that has connected also has `host`, the name of its machine, and `address`, by which it "
-      "reaches the coordinator.\n");
+      "counts from the start of the run, by the coordinator's clock; `time` is the time of day (UTC). "
+      "`--events FILE` replaces the content of the file when a run begins; with `--resume`, and with `muster "
+      "coordinate`, the lines are appended. An event about a replica or a loader that has connected also has "
+      "`host`, the name of its machine, and `address`, by which it reaches the coordinator.\n");
   for (const EventSpec& spec : event_table()) {
     text += "\n## " + spec.name + "\n\n" + wrapped(spec.meaning) + "\n\n" +
             wrapped("Raised by " + spec.by + ": " + spec.when + ".") +

@@ -225,6 +225,9 @@ void check_data_ports(const Places& places, Trial trial, Preflight& flight) {
 }
 
 void add_data_notices(Preflight& flight) {
+  const auto samples = static_cast<std::uint64_t>(std::max<std::int64_t>(flight.facts.samples, 0));
+  for (const std::string& notice : rate_notices(flight.job, flight.facts.unit_is_batch ? 0 : samples))
+    flight.placement.notices.push_back(notice);
   if (flight.facts.samples <= 0 || flight.facts.unit_is_batch) return;
   for (const std::string& notice : data_notices(flight.job, static_cast<std::uint64_t>(flight.facts.samples)))
     flight.placement.notices.push_back(notice);

@@ -49,6 +49,9 @@ Resume find_resume(const Job& job, const Registry& registry, std::shared_ptr<Dis
   }
   const LoadedCheckpoint& newest = *found.newest;
   const ReplicaPlace& place = newest.snapshot.place;
+  // Another job's of the same step is the one that this was made of (accept_other_job), or no better.
+  std::erase_if(found.passed_over,
+                [&](const PassedOver& one) { return one.of_other_job && *one.of_other_job <= place.steps; });
   if (const auto refused =
           refused_between(*disk, job.name, place.steps, std::numeric_limits<std::uint64_t>::max(),
                           [](const std::string&) { return false; }))

@@ -32,6 +32,12 @@ std::string who(const RunAddress& address) {
   return "process " + std::to_string(address.pid) + " on " + address.host;
 }
 
+bool may_read(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator(folder, error);
+  return !error;
+}
+
 // The run of that folder that is meant.
 RunAddress choose(std::vector<RunAddress> all, const std::string& folder, const std::string& job) {
   std::string names;
@@ -40,9 +46,15 @@ RunAddress choose(std::vector<RunAddress> all, const std::string& folder, const 
   if (all.size() > 1 && !std::ranges::all_of(all, has_died)) std::erase_if(all, has_died);
   if (all.size() == 1) return all.front();
   if (all.size() > 1) gone("several runs keep their state in " + folder + ": " + names + "; add --job NAME");
+  if (names.empty() && !may_read(folder))
+    gone("the folder " + folder +
+         " cannot be read by this user: ask as the user of the run, or give HOST:PORT of its "
+         "coordinator, as its event `listening` says");
   if (names.empty())
     gone("no run with checkpoint.folder " + folder +
-         " is under way; without a folder give HOST:PORT of its coordinator, as its event `listening` says");
+         " is under way, or it could not write its address there (its event `notice` says so); then, and "
+         "without a "
+         "folder, give HOST:PORT of its coordinator, as its event `listening` says");
   gone("no run of that name keeps its state in " + folder + "; there is " + names);
 }
 

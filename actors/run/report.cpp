@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/time_of_day.hpp"
 #include "muster/error.hpp"
 
 namespace muster {
@@ -119,12 +120,19 @@ Json traffic_json(const Report& report) {
   return rows;
 }
 
+std::string time_of(const Report& report, const Event& event) {
+  if (!report.began) return {};
+  const std::chrono::duration<double, std::milli> since(event.time_ms);
+  return time_of_day(*report.began + std::chrono::round<std::chrono::milliseconds>(since));
+}
+
 }  // namespace
 
 std::string to_json(const Report& report) {
   Json json;
   json["schema"] = Report::kSchema;
   json["job"] = report.job;
+  json["began"] = report.began ? Json(time_of_day(*report.began)) : Json();
   json["outcome"] = report.outcome;
   json["reason"] = report.reason;
   json["replicas"] = report.replicas;
@@ -148,7 +156,8 @@ std::string to_json(const Report& report) {
   json["transport"] = report.transport;
   json["event_counts"] = report.event_counts;
   json["events"] = Json::array();
-  for (const Event& event : report.events) json["events"].push_back(Json::parse(to_json_line(event)));
+  for (const Event& event : report.events)
+    json["events"].push_back(Json::parse(to_json_line(event, time_of(report, event))));
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

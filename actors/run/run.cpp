@@ -36,6 +36,7 @@
 #include "actors/user_calls/watched_registry.hpp"
 #include "base/mutex.hpp"
 #include "base/this_machine.hpp"
+#include "config/notices.hpp"
 #include "config/values/address.hpp"
 #include "muster/job_file.hpp"
 #include "transport/ucx/ucx_transport.hpp"
@@ -192,7 +193,7 @@ CoordinatorSetup coordinator_setup(const Preflight& flight, const RunOptions& op
   setup.job_hash = job_hash(flight.job, options.registry.declarations());
   setup.placement = flight.placement;
   if (!flight.job.checkpoint.folder.empty()) setup.checkpoints = open_disk(flight.job.checkpoint.folder);
-  setup.by_hand = options.by_hand;
+  setup.by_hand = setup.start_is_bounded = options.by_hand;
   setup.reaps = !options.by_hand && !options.in_process;
   for (const std::string& text : flight.placement.notices)
     setup.first_events.push_back(make_event("notice", {{"text", text}}));
@@ -247,6 +248,22 @@ RunAddress address_of(const Job& job, std::uint16_t port) {
   return {job.name, host_name(), boot_id(), ::getpid(), pid_space(), job.cluster.listen, port};
 }
 
+// Who asks by the folder does not find a run that could not write there.
+void report_address(const Job& job, std::uint16_t port, const coordinator_actor& actor,
+                    std::optional<AddressFile>& file) {
+  file.emplace(job.checkpoint.folder, address_of(job, port));
+  if (file->why_not().empty()) return;
+  const std::string instead =
+      port > 0 ? ": give them " +
+                     address_text(is_any_address(job.cluster.listen) ? host_name() : job.cluster.listen, port)
+               : "";
+  caf::anon_send(actor,
+                 Raised{make_event("notice", {{"text",
+                                               "`muster status` and `muster stop` do not find this run by "
+                                               "its checkpoint.folder" +
+                                                   instead + "; " + file->why_not()}})});
+}
+
 std::shared_ptr<ProgressFile> keep_progress(const Job& job,
                                             std::function<void(const std::string&)> on_failure) {
   if (job.checkpoint.folder.empty()) return nullptr;
@@ -293,8 +310,7 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
       caf::anon_send(actor, Raised{make_event("listening", {{"address", reached}})});
       refusals.emplace(system, actor);
     }
-    if (!flight.job.checkpoint.folder.empty())
-      address.emplace(flight.job.checkpoint.folder, address_of(flight.job, port));
+    if (!flight.job.checkpoint.folder.empty()) report_address(flight.job, port, actor, address);
     const auto command = options.node_command.empty() ? std::vector<std::string>{this_executable(), "node"}
                                                       : options.node_command;
     launcher.emplace(flight.job, flight.placement, command, port);
@@ -370,6 +386,8 @@ Report run(const Job& job, const RunOptions& options) {
     flight = preflight(job, options.places, noted, trial, scope);
     if (const int signal = check.finish()) return ended_early(job, signal, options);
   }
+  if (auto wrong = mistake_of_data_ports(job, options.port, options.places))
+    flight.mistakes.push_back(*wrong);
   if (!flight.mistakes.empty()) throw JobRefused(flight.mistakes);
   const auto allowed = raise_descriptor_limit();
   const auto needed = descriptors_of_coordinator(job, options.in_process);

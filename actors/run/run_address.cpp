@@ -57,8 +57,8 @@ AddressFile::AddressFile(const std::filesystem::path& folder, const RunAddress& 
   const auto bytes = std::as_bytes(std::span(text));
   try {
     replace_file(path_, std::span(&bytes, 1));
-  } catch (const Error&) {
-    // What is wrong with the folder is told when a checkpoint is due.
+  } catch (const Error& error) {
+    why_not_ = error.what();
   }
 }
 

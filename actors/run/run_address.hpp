@@ -30,8 +30,12 @@ class AddressFile {
   AddressFile(const AddressFile&) = delete;
   AddressFile& operator=(const AddressFile&) = delete;
 
+  /// Why the folder is without one; empty if it has it.
+  const std::string& why_not() const { return why_not_; }
+
  private:
   std::filesystem::path path_;
+  std::string why_not_;
   RunAddress address_;
 };
 

@@ -18,6 +18,13 @@ bool parse_address(const std::string& text, std::string& host, std::uint16_t& po
   return true;
 }
 
+std::optional<std::string> address_in_url(const std::string& text) {
+  const auto scheme = text.find("://");
+  if (scheme == std::string::npos) return std::nullopt;
+  const auto begin = scheme + 3;
+  return text.substr(begin, text.find('/', begin) - begin);
+}
+
 std::string address_text(const std::string& host, std::uint16_t port) {
   const bool in_brackets = host.find(':') != std::string::npos;
   return (in_brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);

@@ -12,6 +12,7 @@
 //   }
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -60,6 +61,9 @@ struct Report {
   bool members_may_live = false;
   std::map<std::uint32_t, std::string> notes;  ///< by replica; not part of the JSON
   std::string transport;                       ///< what can carry bytes between replicas
+
+  /// When its coordinator began, which is the zero of the events' time_ms; nothing if it did not.
+  std::optional<std::chrono::system_clock::time_point> began;
 
   /// Counts an event, and keeps it while there is room.
   void add(const Event& event);

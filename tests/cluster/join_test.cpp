@@ -159,5 +159,31 @@ TEST(Join, ATakenPortIsCalledTaken) {
   first.wait();
 }
 
+// Its exit code and texts, of one for whose replicas nobody starts anything.
+TEST(Join, ACoordinatorSaysForHowManyItWaitsAndFailsIfNobodyComes) {
+  const Folder folder;
+  const Outcome outcome = run_muster({"coordinate", folder.write("job.toml", linear_job()), "--listen",
+                                      free_address(), "--set", "cluster.start_patience=300ms"});
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err,
+               {"waits for 2 replicas; fails if none comes for 0.3 s (cluster.start_patience)",
+                "muster: failed: no node came for 300 ms (cluster.start_patience). Missing: 2 replicas; "
+                "here: nobody. Start `muster join`"});
+}
+
+TEST(Join, ACoordinatorThatHasOneOfTwoFailsAndNamesItsNode) {
+  const Folder folder;
+  const std::string address = free_address();
+  MusterProcess coordinator({"coordinate", folder.write("job.toml", linear_job()), "--listen", address,
+                             "--set", "cluster.start_patience=10s"});
+  const Outcome joined = run_muster({"join", "--coordinator", address});
+  const Outcome outcome = coordinator.wait();
+  EXPECT_EQ(outcome.code, 1);
+  expect_parts(outcome.err, {"no node came for 10000 ms", "Missing: 1 replica; here: replica 0 on ",
+                             "fewer replicas: --replicas 1"});
+  EXPECT_EQ(joined.code, 1);
+  expect_parts(joined.err, {"Missing: 1 replica"});
+}
+
 }  // namespace
 }  // namespace muster::join_test

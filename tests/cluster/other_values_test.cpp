@@ -63,6 +63,11 @@ TEST(OtherValues, AcceptGoesOnWithThemAndTheSameBitsOnAnyReplicas) {
   ASSERT_EQ(two.outcome.code, 0) << two.outcome.err;
   EXPECT_EQ(two.report["steps"], 2 * begun.first.report["steps"].get<int>());
   EXPECT_EQ(two.report["ledger"].size(), 4u);
+  EXPECT_EQ(two.outcome.err.find("passed over"), std::string::npos) << two.outcome.err;
+  const auto resumed = std::ranges::find_if(two.report["events"],
+                                            [](const Json& event) { return event["event"] == "resumed"; });
+  ASSERT_NE(resumed, two.report["events"].end());
+  EXPECT_EQ((*resumed)["passed_over"], "") << "it goes on from this very checkpoint";
   EXPECT_EQ(two.report["weights_sha256"], three.report["weights_sha256"]);
   const RunResult plain = begun.go_on({});
   ASSERT_EQ(plain.outcome.code, 0) << plain.outcome.err;

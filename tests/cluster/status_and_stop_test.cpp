@@ -222,6 +222,14 @@ TEST(StatusAndStop, WhatIsNoRunIsSaidToBeNone) {
   EXPECT_NE(nobody.err.find("nothing listens there; the run has ended, or has another address"),
             std::string::npos)
       << nobody.err;
+  for (const char* command : {"status", "stop"}) {
+    const Outcome url = run_muster({command, "http://host2:7100/"});
+    EXPECT_EQ(url.code, 2);
+    EXPECT_NE(
+        url.err.find("is a URL; write HOST:PORT of the run's coordinator, without a scheme: host2:7100\n"),
+        std::string::npos)
+        << url.err;
+  }
   EXPECT_EQ(run_muster({"stop"}).code, 2);
   EXPECT_EQ(run_muster({"stop", folder.path("nothing"), "--wait", "0"}).code, 2);
 }

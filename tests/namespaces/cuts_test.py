@@ -137,6 +137,8 @@ def loses(cut, allowed, said, most=False):
         lost = cluster.await_lost(allowed)
         if most:
             expect_waited_for(cluster, len(lost))
+        if said == BROKEN:
+            expect_both_ends(cluster)
         cluster.await_steps()
         print(f"-- healed; the hosts {lost} had been lost", flush=True)
         cluster.hosts.heal()
@@ -149,6 +151,13 @@ def loses(cut, allowed, said, most=False):
             expect(f"host {host} said: {said}", said in words and "ended: evicted" in words, True)
         return lost
     return act
+
+
+def expect_both_ends(cluster):
+    """Of a broken link: the operator sees between which hosts and ports to look."""
+    reason = cluster.events.named("lost")[0]["reason"]
+    for host in (2, 3):
+        expect(f"the port of host {host} is named", f", which takes data at {cluster.hosts.address(host)}:" in reason, True)
 
 
 def expect_majority_doubted(paused, silent):
@@ -182,13 +191,14 @@ def majority_returns(cluster):
     return set()
 
 
+BROKEN = "is broken"
 CUT_OFF = "no step is applied without all members"
 CASES = {
     "undisturbed": undisturbed,
     "unplugged": loses(lambda hosts: hosts.unplug(4), [{4}], CUT_OFF),
     "one_way_to_the_coordinator": loses(lambda hosts: hosts.drop(3, COORDINATOR), [{3}], CUT_OFF),
-    "one_way_between_replicas": loses(lambda hosts: hosts.drop(3, 2), [{2}, {3}], "is broken"),
-    "broken_link_between_replicas": loses(lambda hosts: (hosts.drop(3, 2), hosts.drop(2, 3)), [{2}, {3}], "is broken"),
+    "one_way_between_replicas": loses(lambda hosts: hosts.drop(3, 2), [{2}, {3}], BROKEN),
+    "broken_link_between_replicas": loses(lambda hosts: (hosts.drop(3, 2), hosts.drop(2, 3)), [{2}, {3}], BROKEN),
     "two_and_two": loses(lambda hosts: hosts.part([3, 4]), [{3, 4}], CUT_OFF),
     "one_and_three": loses(lambda hosts: hosts.part([2, 3, 4]), [{2, 3, 4}], CUT_OFF, most=True),
     "majority_returns": majority_returns,

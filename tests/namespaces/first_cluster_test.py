@@ -1,7 +1,8 @@
 """first_cluster_test.py MUSTER CASE: docs/guides/first-cluster.md as a newcomer follows it, and what goes wrong on the way.
 
 guide: the commands of the page on two hosts. absent: the host of the coordinator is not there. firewall: it is, and what the
-other sends is dropped. data_ports: only what goes to the ports of data of one host is. other_program: something else listens on
+other sends is dropped. missing: one of two nodes comes. leaves: one is asked to go. names: no name server answers.
+data_ports: only what goes to the ports of data of one host is. other_program: something else listens on
 the port.
 """
 import pathlib
@@ -37,11 +38,11 @@ SOON_S = 2.5  # of 2 s, within which a node says what it looks for; the rest is 
 class Program:
     """One command of the page on a host; what it prints is in `log`."""
 
-    def __init__(self, hosts, host, folder, name, *words):
+    def __init__(self, hosts, host, folder, name, *words, prefix=()):
         self.log = folder / f"{name}.log"
         self._file = self.log.open("w")
         print(f"host {host}$ muster {' '.join(map(str, words))}", flush=True)
-        self.process = hosts.start(host, [sys.argv[1], *words], stdin=subprocess.DEVNULL, stdout=self._file,
+        self.process = hosts.start(host, [*prefix, sys.argv[1], *words], stdin=subprocess.DEVNULL, stdout=self._file,
                                    stderr=subprocess.STDOUT, cwd=folder)
         self.began = time.monotonic()
 
@@ -73,6 +74,7 @@ def guide(hosts, folder):
     second.says(f"looks for the coordinator at {address} for up to 60 s: nothing listens there yet", SOON_S)
     coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
     coordinator.says(f"on each machine:  muster join --coordinator {address}", 10)
+    coordinator.says("waits for 2 replicas; fails if none comes for 60.0 s (cluster.start_patience)", 10)
     second.says("waits for the run to begin: 1 of 2 replicas is here", 20)
     coordinator.says(f" ({hosts.address(2)}) has come: 1 of 2", 20)
     first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)
@@ -134,10 +136,60 @@ def other_program(hosts, folder):
     assert "muster --version" in node.log.read_text(), "the fix is not said"
 
 
+def missing(hosts, folder):
+    """One of two comes: the run ends, and names that one with its host."""
+    address = f"{hosts.address(1)}:{PORT}"
+    coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure",
+                          "--set", "cluster.start_patience=10s")
+    coordinator.says("on each machine:", 10)
+    second = Program(hosts, 2, folder, "join-on-2", "join", "--coordinator", address)
+    coordinator.ends_with(1)
+    second.ends_with(1)
+    said = coordinator.log.read_text()
+    assert "Missing: 1 replica; here: replica 0 on " in said and f" ({hosts.address(2)})" in said, "who is here is not said"
+
+
+def leaves(hosts, folder):
+    """SIGTERM to a node: the coordinator says which one left."""
+    address = f"{hosts.address(1)}:{PORT}"
+    job = folder / "job.toml"
+    job.write_text(JOB.replace("epochs = 3", "epochs = 100000"))
+    coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
+    coordinator.says("on each machine:", 10)
+    first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)
+    coordinator.says(": 1 of 2", 20)
+    second = Program(hosts, 2, folder, "join-on-2", "join", "--coordinator", address)
+    coordinator.says("epoch 2", 40)
+    second.process.terminate()
+    coordinator.says("left: replica ", 60)
+    coordinator.says(f" ({hosts.address(2)})\n", 60)
+    second.ends_with(0)
+    coordinator.process.terminate()
+    coordinator.ends_with(143)
+    said = coordinator.log.read_text()
+    assert "ready" not in said[said.index("interrupted"):], "a run that ends calls replicas ready"
+    first.ends_with(0)
+
+
+def names(hosts, folder):
+    """The name server is not there: said within 2 s, and given up in time."""
+    servers = folder / "resolv.conf"
+    servers.write_text(f"nameserver {hosts.address(9)}\n")
+    within = ["unshare", "--mount", "sh", "-c", f'mount --bind {servers} /etc/resolv.conf && exec "$0" "$@"']
+    for name, words in {"join": ("join", "--patience", "4", "--coordinator", "host.example:7100"),
+                        "status": ("status", "host.example:7100"), "stop": ("stop", "host.example:7100"),
+                        "coordinate": ("coordinate", "job.toml", "--insecure", "--listen", "host.example:7100")}.items():
+        node = Program(hosts, 2, folder, name, *words, prefix=within)
+        node.says("looks up the host name host.example for up to ", SOON_S)
+        node.ends_with(2 if name == "coordinate" else 1, 8)
+        assert "no name server answered within" in node.log.read_text(), "why it ends is not said"
+
+
 def check(folder):
     (folder / "job.toml").write_text(JOB)
     with Hosts(2) as hosts:
-        {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program}[sys.argv[2]](hosts, pathlib.Path(folder))
+        {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program, "missing": missing,
+         "leaves": leaves, "names": names}[sys.argv[2]](hosts, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "actors/coordinator/facts/coordinator_texts.hpp"
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
 #include "base/canary.hpp"
@@ -78,6 +79,7 @@ void Arrivals::admit(const Join& message, const node_actor& actor) {
 }
 
 void Arrivals::report_arrived(const NodeName& who) {
+  run_.gathering.changed();
   std::vector<std::pair<std::string, EventValue>> fields{{kind(who), number(who.slot)},
                                                          {"pid", run_.membership->at(who).process.pid}};
   if (!run_.begun) {
@@ -91,11 +93,12 @@ void Arrivals::report_arrived(const NodeName& who) {
 // nobody had come: which of two is right, only their users know.
 bool Arrivals::refuse_unlike() {
   const auto unlike = run_.membership->fit().unlike();
+  if (!unlike.empty()) run_.gathering.changed();
   for (const auto& [who, why] : unlike) {
     run_.membership->lost(who);
     refuse(who, why);
     port_.raise(
-        make_event("notice", {{"text", "the place of " + who.text() +
+        make_event("notice", {{"text", "the place of " + run_.membership->nodes().name_at_place(who) +
                                            " is free again: mend what differs there, and join again. If it "
                                            "is the other one that is wrong, end that one first"}}));
   }
@@ -124,11 +127,11 @@ void Arrivals::form() {
 }
 
 void Arrivals::place_is_free(const NodeName& who) {
-  port_.raise(
-      make_event("notice", {{"text", "the place of " + who.text() + " is free for " +
-                                         std::to_string(run_.setup.job.cluster.start_patience.count()) +
-                                         " ms (cluster.start_patience); then the run begins without it, if "
-                                         "cluster.min_replicas are there"}}));
+  port_.raise(make_event(
+      "notice", {{"text", "the place of " + run_.membership->nodes().name_at_place(who) + " is free for " +
+                              std::to_string(run_.setup.job.cluster.start_patience.count()) +
+                              " ms (cluster.start_patience); then the run begins without it, if "
+                              "cluster.min_replicas are there"}}));
   run_.gathering.place_is_free();
 }
 
@@ -151,8 +154,10 @@ bool Arrivals::begin_with_those_here() {
       (run_.membership->admission().any_prepares() ? 2 : 1) * run_.setup.job.cluster.start_patience;
   if (!run_.gathering.patience_is_over(patience)) return false;
   if (const std::string missing = run_.membership->views().missing_to_begin(); !missing.empty()) {
-    if (run_.gathering.too_few())
+    if (run_.gathering.too_few()) {
+      run_.gathering.changed();
       port_.raise(make_event("notice", {{"text", "the run begins as soon as there is " + missing}}));
+    }
     return false;
   }
   run_.membership->admission().drop_expected();
@@ -163,6 +168,33 @@ bool Arrivals::begin_with_those_here() {
                                            " of " + std::to_string(run_.setup.job.cluster.replicas) +
                                            " replicas, for cluster.start_patience is over; others may "
                                            "join it later"}}));
+  return true;
+}
+
+void Arrivals::report_waiting() {
+  if (!run_.setup.start_is_bounded || run_.end.decided() || run_.phase != CoordinatorPhase::forming) return;
+  const auto& cluster = run_.setup.job.cluster;
+  port_.raise(make_event("waiting", {{"replicas", number(cluster.replicas)},
+                                     {"loaders", number(cluster.loaders)},
+                                     {"patience_ms", milliseconds(cluster.start_patience)}}));
+}
+
+// Those who are here wait for the others. Who opens its data for long has the time twice, as above.
+bool Arrivals::fail_for_missing() {
+  const Admission& admission = run_.membership->admission();
+  const auto is_free = [&](bool loader) {
+    const auto [here, places] = admission.arrived(loader);
+    return here < places;
+  };
+  if (!run_.setup.start_is_bounded || run_.end.decided() || run_.phase != CoordinatorPhase::forming ||
+      run_.unknown_members_may_come() || run_.gathering.tries_to_begin_anew() ||
+      (!is_free(false) && !is_free(true)))
+    return false;
+  const bool begins_without =
+      run_.gathering.has_free_place() && run_.membership->views().missing_to_begin().empty();
+  const auto patience = (admission.any_prepares() ? 2 : 1) * run_.setup.job.cluster.start_patience;
+  if (begins_without || !run_.gathering.nobody_comes(patience)) return false;
+  ending_.fail(why_not_begun(run_.setup.job, *run_.membership));
   return true;
 }
 

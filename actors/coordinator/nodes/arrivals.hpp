@@ -21,7 +21,8 @@ class Arrivals {
         members_(members),
         port_(ports.port),
         connections_(ports.connections),
-        views_(ports.views) {}
+        views_(ports.views),
+        ending_(ports.ending) {}
 
   void on(const Join& message);
   /// Newcomers that had to wait for the members that they are compared with.
@@ -39,6 +40,10 @@ class Arrivals {
   /// Called at each tick. Whether the time is over in which its place could be taken, and in which those who
   /// are here could be ready.
   bool begin_with_those_here();
+  /// Says for how many nodes the run waits, and for how long, if that has an end.
+  void report_waiting();
+  /// Called at each tick. Whether the run has failed, for nobody comes to the places that are free.
+  bool fail_for_missing();
 
  private:
   struct Caller {
@@ -58,6 +63,7 @@ class Arrivals {
   CoordinatorPort& port_;
   NodeConnections& connections_;
   ViewActions& views_;
+  EndActions& ending_;
   std::vector<Caller> callers_;  // newcomers, until the members are back that they are compared with
 };
 

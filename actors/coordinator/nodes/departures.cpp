@@ -72,8 +72,9 @@ void Departures::lost(const NodeName& who, const std::string& noticed_by, const 
   if (!run_.begun && run_.setup.by_hand && !run_.comes_later(who))
     return lost_before_begin(who, reason, again);
   if (!goes_on) {
-    return ending_.fail(who.text() + " was lost at step " + std::to_string(step) + " (shards " + shards +
-                        "; noticed by " + noticed_by + "): " + reason);
+    return ending_.fail(run_.membership->nodes().name_at_place(who) + " was lost at step " +
+                        std::to_string(step) + " (shards " + shards + "; noticed by " + noticed_by +
+                        "): " + reason);
   }
   if (port_.knows(who)) {
     // In case it lives after all.
@@ -150,14 +151,16 @@ void Departures::on(const Failing& message) {
   if (run_.end.keeps_state() && (message.at.known() || !message.events.empty())) return;
   for (const Event& event : message.events) port_.raise(event);
   if (run_.end.keeps_state()) return lost(message.name, message.name.text(), message.reason, false);
-  if (!message.events.empty() && ending_.keep_state("failed", message.name.text() + ": " + message.reason))
+  if (!message.events.empty() &&
+      ending_.keep_state("failed",
+                         run_.membership->nodes().name_at_place(message.name) + ": " + message.reason))
     return;
   if (!run_.begun && run_.setup.by_hand && !message.ends_run)
     return lost(message.name, message.name.text(), message.reason, false);
   // When all have come back, or are lost, it says so again: until then nobody knows who is left.
   if (run_.phase == CoordinatorPhase::adopting && !message.ends_run) return;
   if (message.ends_run || !run_.goes_on_without(message.name) || canary("local-error-ends-all"))
-    return ending_.fail(message.name.text() + ": " + message.reason);
+    return ending_.fail(run_.membership->nodes().name_at_place(message.name) + ": " + message.reason);
   local_error(message);
 }
 

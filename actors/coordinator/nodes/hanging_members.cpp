@@ -86,7 +86,7 @@ bool HangingMembers::judge_stalled() {
 void HangingMembers::fail_for_stalled(const std::vector<NodeName>& stalled) {
   std::string all;
   for (const NodeName& who : stalled)
-    all += (all.empty() ? "" : ", ") + who.text() + " " +
+    all += (all.empty() ? "" : ", ") + run_.membership->nodes().name_at_place(who) + " " +
            what_it_does(run_.membership->at(who), !run_.view.loaders.empty());
   const bool any_checkpoint =
       checkpoints_.known->any() || checkpoints_.known->last_before(CheckpointFacts::kAllSteps).has_value();
@@ -142,7 +142,8 @@ void HangingMembers::report_stalled(const NodeName& who, bool any_works) {
   port_.raise(make_event(
       "notice",
       {{"text",
-        who.text() + " " + what_it_does(run_.membership->at(who), !run_.view.loaders.empty()) +
+        run_.membership->nodes().name_at_place(who) + " " +
+            what_it_does(run_.membership->at(who), !run_.view.loaders.empty()) +
             " (cluster.straggler.stuck_after); " +
             (run_.phase == CoordinatorPhase::paused
                  ? "it may hold what no other replica does, and is waited for"

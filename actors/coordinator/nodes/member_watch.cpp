@@ -190,7 +190,9 @@ bool MemberWatch::follow(const ClusterWatch::Judgement& judgement) {
   for (const auto& loss : judgement.losses) {
     if (run_.end.decided() || !run_.membership->alive(loss.name)) continue;
     if (loss.pace == ClusterWatch::Pace::unknown) {
-      views_.lost(loss.name, loss.noticed_by, loss.reason);
+      const std::string ends =
+          loss.broken_to ? link_ends(run_.membership->nodes(), loss.name, *loss.broken_to) : "";
+      views_.lost(loss.name, loss.noticed_by, loss.reason + ends);
     } else {
       hanging_.lose_hanging(loss.name, loss.noticed_by, loss.pace == ClusterWatch::Pace::stuck, loss.reason);
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/values/address.hpp"
+
 namespace muster {
 
 void LastHeartbeat::heard(const Heartbeat& message) {
@@ -115,6 +117,12 @@ std::string NodeTable::name_at_host(const NodeName& who) const {
   const NodeProcess& process = at(who).process;
   if (process.host.empty()) return who.text();
   return who.text() + " on " + process.host + (process.address.empty() ? "" : " (" + process.address + ")");
+}
+
+std::string NodeTable::name_at_place(const NodeName& who) const {
+  const NodeRecord* record = find(who);
+  const bool is_far = record && !record->process.address.empty() && !is_loopback(record->process.address);
+  return is_far ? name_at_host(who) : who.text();
 }
 
 std::string list_of(const std::vector<NodeName>& names) {

@@ -56,6 +56,8 @@ class NodeTable {
   Member member_of(const NodeName& name) const;
   /// "replica 1 on host2", for people.
   std::string name_at_host(const NodeName& who) const;
+  /// The same, of one that is reached over a network; "replica 1" of one on the coordinator's own host.
+  std::string name_at_place(const NodeName& who) const;
 
  private:
   View view_;

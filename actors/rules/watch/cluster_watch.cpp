@@ -166,7 +166,7 @@ ClusterWatch::Judgement ClusterWatch::judge(const std::function<bool(const NodeN
   if (doubt_.in_doubt(now) || has_stood_still(now)) complaints_.clear();
   for (const auto& eviction : complaints_.judge(
            parties(), [this](const NodeName& name) { return suspicion_.last_heard(name); }, now)) {
-    judgement.losses.push_back({eviction.name, eviction.by, eviction.reason});
+    judgement.losses.push_back({eviction.name, eviction.by, eviction.reason, Pace::unknown, eviction.other});
   }
   return judgement;
 }

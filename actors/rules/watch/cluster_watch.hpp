@@ -52,7 +52,8 @@ class ClusterWatch {
     NodeName name;
     std::string noticed_by;
     std::string reason;
-    Pace pace = Pace::unknown;  ///< for what it is lost, if it is alive
+    Pace pace = Pace::unknown;                         ///< for what it is lost, if it is alive
+    std::optional<NodeName> broken_to = std::nullopt;  ///< the other end of a link that is broken
   };
   struct Judgement {
     std::vector<Event> events;

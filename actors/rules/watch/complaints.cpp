@@ -216,12 +216,13 @@ std::vector<ComplaintBook::Eviction> ComplaintBook::judge(
   };
   std::vector<Eviction> evictions;
   for (const NodeName& name : fewest_to_evict(alive, complaints)) {
-    Eviction eviction{name, {}, {}};
+    Eviction eviction{name, {}, {}, {}};
     for (const Entry& entry : entries_) {
       if (entry.by != name && entry.about != name) continue;
       const NodeName& other = entry.by == name ? entry.about : entry.by;
       eviction.by += (eviction.by.empty() ? "" : ", ") + entry.by.text();
       if (eviction.reason.empty()) {
+        eviction.other = other;
         eviction.reason = "the link between " + name.text() + " and " + other.text() + " is broken (" +
                           entry.by.text() + ": " + entry.reason + "); " + why(name);
       }

@@ -62,6 +62,7 @@ class ComplaintBook {
     NodeName name;
     std::string by;      ///< who complained: "replica 0, replica 2"
     std::string reason;  ///< of the first of them, and why this one and not the other
+    NodeName other;      ///< the other end of that link
   };
   /// Nothing before the window is over, nor before everybody concerned was heard of after it: who is silent
   /// may be dead, and then no link is to blame. Being silent is for another rule to judge; then `forget` is

@@ -60,6 +60,24 @@ TEST(EventLines, ALoaderHoldsNoShards) {
   EXPECT_EQ(text_of(event), "lost: loader 0, at step 1: silent for 1001 ms");
 }
 
+TEST(EventLines, TheNameOfANodeIsNotSaidTwice) {
+  const auto refused = [](const std::string& reason) {
+    Event event = make_event("refused", {{"replica", std::int64_t{1}}, {"reason", reason}});
+    where(event, "host2", "10.0.0.2");
+    return text_of(event);
+  };
+  EXPECT_EQ(refused("replica 1 on host2 (10.0.0.2) computes other bits"),
+            "refused: replica 1 on host2 (10.0.0.2) computes other bits");
+  EXPECT_EQ(refused("replica 10 is here"), "refused: replica 1 on host2 (10.0.0.2): replica 10 is here");
+}
+
+TEST(EventLines, SayForHowManyNodesARunWaitsAndForHowLong) {
+  EXPECT_EQ(text_of(make_event(
+                "waiting",
+                {{"replicas", std::int64_t{2}}, {"loaders", std::int64_t{1}}, {"patience_ms", 60000.0}})),
+            "waits for 2 replicas and 1 loader; fails if none comes for 60.0 s (cluster.start_patience)");
+}
+
 TEST(EventLines, APauseSaysForWhatAndForHowLong) {
   EXPECT_EQ(text_of(make_event("paused", {{"view", std::int64_t{2}},
                                           {"waits_for", std::string("a loader process")},

@@ -26,6 +26,12 @@ TEST(Address, IsWrittenAsItIsRead) {
   }
 }
 
+TEST(Address, StandsInAUrl) {
+  EXPECT_EQ(address_in_url("http://host2:7100"), "host2:7100");
+  EXPECT_EQ(address_in_url("tcp://[fe80::1]:7100/run?x=1"), "[fe80::1]:7100");
+  EXPECT_EQ(address_in_url("host2:7100"), std::nullopt);
+}
+
 TEST(Address, OfLoopbackReachesNoFurther) {
   for (const char* host : {"localhost", "127.0.0.1", "127.3.2.1", "::1"})
     EXPECT_TRUE(is_loopback(host)) << host;

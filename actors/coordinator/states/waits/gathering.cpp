@@ -3,6 +3,7 @@
 namespace muster {
 
 void Gathering::place_is_free() {
+  changed();
   free_ticks_ = 0;
   said_ = false;
 }

@@ -23,6 +23,13 @@ class Gathering {
   /// One more tick. True: they would be here by now.
   bool wait_ends() { return unknown_ticks_ > 0 && --unknown_ticks_ == 0; }
 
+  // --- nobody comes
+
+  /// A node has come, or one is gone: others have the whole time again.
+  void changed() { quiet_ticks_ = 0; }
+  /// One more tick in which nobody came. True: that lasts too long.
+  bool nobody_comes(std::chrono::milliseconds patience) { return ++quiet_ticks_ * tick_ >= patience; }
+
   // --- places that are free
 
   /// Since now: one who was here is gone.
@@ -44,6 +51,7 @@ class Gathering {
  private:
   std::chrono::milliseconds tick_;
   std::int64_t unknown_ticks_ = 0;
+  std::int64_t quiet_ticks_ = 0;
   std::optional<int> free_ticks_;
   bool said_ = false;
   bool again_ = false;

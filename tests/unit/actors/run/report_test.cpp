@@ -81,6 +81,18 @@ TEST(Report, HasTheKeysOfItsSchema) {
   EXPECT_EQ(json["event_counts"]["notice"], 1);
 }
 
+TEST(Report, ItsEventsHaveTheTimeOfDay) {
+  Report report;
+  Event event = make_event("notice", {{"text", std::string("something")}});
+  event.time_ms = 1500;
+  report.add(event);
+  EXPECT_FALSE(Json::parse(to_json(report))["events"][0].contains("time")) << "no coordinator has begun";
+  report.began = std::chrono::system_clock::time_point(std::chrono::seconds(1764283995));
+  const Json json = Json::parse(to_json(report));
+  EXPECT_EQ(json["began"], "2025-11-27T22:53:15.000Z");
+  EXPECT_EQ(json["events"][0]["time"], "2025-11-27T22:53:16.500Z");
+}
+
 // What ended the run comes last.
 TEST(Report, HoldsTheFirstAndTheLastFiveHundredEventsAndCountsAll) {
   for (const int count : {0, 999, 1000, 1001, 2500}) {

@@ -46,6 +46,7 @@ TEST(RunAddress, WhatIsDamagedIsPassedOver) {
 TEST(RunAddress, AFolderThatTakesNoFileIsLeftWithout) {
   const AddressFile file("/proc/none", address_here("a"));
   EXPECT_TRUE(addresses_in("/proc/none").empty());
+  EXPECT_NE(file.why_not().find("/proc/none"), std::string::npos) << file.why_not();
 }
 
 TEST(RunAddress, EveryAddressIsThisMachineOrTheOther) {

@@ -27,6 +27,45 @@ TEST(CoordinatorTexts, NameTheCheckpointThatARunWasToGoOnFrom) {
   EXPECT_EQ(why_resume(view).find("the run was to go on from tiny-4.toml,"), 0u);
 }
 
+TEST(CoordinatorTexts, NameWhoIsHereWhoIsGoneAndHowManyAreMissing) {
+  Job job = job_of(3, 0);
+  job.cluster.start_patience = std::chrono::milliseconds(1500);
+  Membership membership(job);
+  const auto lacks = [&](const std::string& part) {
+    const std::string text = why_not_begun(job, membership);
+    return text.find(part) == std::string::npos ? text : std::string();
+  };
+  EXPECT_EQ(lacks("no node came for 1500 ms (cluster.start_patience). Missing: 3 replicas; here: nobody."),
+            "");
+  EXPECT_NE(lacks("--replicas 0"), "") << "that is no job";
+  for (const NodeName& name : {kReplica0, kReplica1}) {
+    Join join = join_of(name);
+    join.host = "host" + std::to_string(name.slot);
+    EXPECT_EQ(membership.admission().join(join).refusal, "");
+  }
+  membership.lost(kReplica1);
+  EXPECT_EQ(
+      lacks("Missing: 2 replicas; here: replica 0 on host0; was here, and is gone: replica 1 on host1. "),
+      "");
+  EXPECT_EQ(lacks("fewer replicas: --replicas 1"), "");
+}
+
+TEST(CoordinatorTexts, NameBothEndsOfALinkBetweenHosts) {
+  Membership membership(job_of(2, 0));
+  for (const NodeName& name : {kReplica0, kReplica1}) {
+    Join join = join_of(name);
+    join.host = "host" + std::to_string(name.slot);
+    join.address = "10.0.0." + std::to_string(name.slot);
+    EXPECT_EQ(membership.admission().join(join).refusal, "");
+    Prepared prepared = prepared_of(name);
+    prepared.host = join.host;
+    EXPECT_EQ(membership.admission().prepared(prepared), "");
+  }
+  EXPECT_EQ(link_ends(membership.nodes(), kReplica1, kReplica0),
+            "; the link is between replica 1 on host1 (10.0.0.1), and replica 0 on host0 (10.0.0.0)");
+  EXPECT_EQ(link_ends(membership.nodes(), kReplica0, kReplica0), "") << "within a host there is no port";
+}
+
 TEST(CoordinatorTexts, NameBothEndsOfAPortThatIsClosedAndTheRangeForFirewalls) {
   Membership membership(job_of(2, 0));
   for (const NodeName& name : {kReplica0, kReplica1}) {

@@ -111,6 +111,10 @@ TEST(NodeTable, ANodeIsNamedWithItsHostIfThatIsKnown) {
   EXPECT_EQ(nodes.name_at_host({false, 0}), "replica 0 on host2");
   nodes.at({false, 0}).process.address = "10.0.0.2";
   EXPECT_EQ(nodes.name_at_host({false, 0}), "replica 0 on host2 (10.0.0.2)");
+  EXPECT_EQ(nodes.name_at_place({false, 0}), "replica 0 on host2 (10.0.0.2)");
+  EXPECT_EQ(nodes.name_at_place({false, 7}), "replica 7") << "nobody has come by this number";
+  nodes[{false, 0}].process.address = "127.0.0.1";
+  EXPECT_EQ(nodes.name_at_place({false, 0}), "replica 0") << "there is one host";
 }
 
 TEST(NodeTable, WhoIsNotTriedIsReadyAndCannotBeAMember) {

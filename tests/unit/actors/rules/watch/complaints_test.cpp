@@ -174,6 +174,7 @@ TEST(ComplaintBook, WaitsForTheWindowAndForAReportOfAllConcerned) {
   ASSERT_EQ(evictions.size(), 1u);
   EXPECT_EQ(evictions[0].name, replica_at(1));
   EXPECT_EQ(evictions[0].by, "replica 0, replica 2");
+  EXPECT_EQ(evictions[0].other, replica_at(0)) << "the reason is of this link";
   EXPECT_EQ(evictions[0].reason,
             "the link between replica 1 and replica 0 is broken (replica 0: no frame for 1000 ms); without "
             "replica 1 the fewest replicas are lost");

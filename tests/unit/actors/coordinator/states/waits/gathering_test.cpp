@@ -52,6 +52,16 @@ TEST(Gathering, ThatTooFewAreHereIsSaidOnceForEachFreePlace) {
   EXPECT_TRUE(gathering.too_few());
 }
 
+TEST(Gathering, WhoComesOrGoesBeginsTheWaitForOthersAnew) {
+  Gathering gathering(50ms);
+  EXPECT_FALSE(gathering.nobody_comes(100ms));
+  gathering.changed();
+  EXPECT_FALSE(gathering.nobody_comes(100ms));
+  gathering.place_is_free();
+  EXPECT_FALSE(gathering.nobody_comes(100ms));
+  EXPECT_TRUE(gathering.nobody_comes(100ms));
+}
+
 TEST(Gathering, AVoidViewIsVoidUntilTheJournalSaysSo) {
   Gathering gathering(50ms);
   EXPECT_FALSE(gathering.tries_to_begin_anew());
