@@ -94,7 +94,8 @@ struct DutyContext {
     (void)context.phase.begin();
   }
 
-  // A job holds what it works on, which may hold the executor: as at a real one's end, those that wait are dropped.
+  // A job holds what it works on, which may hold the executor: as at a real one's end, those that wait are
+  // dropped.
   ~DutyContext() { jobs->drop(); }
   DutyContext(const DutyContext&) = delete;
   DutyContext& operator=(const DutyContext&) = delete;
