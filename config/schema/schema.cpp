@@ -368,8 +368,8 @@ std::vector<Key> cluster_keys() {
            MUSTER_MEMBER(cluster.on_loader_loss)),
       bind(key("cluster.start_patience", at_least(ValueType::duration, 1),
                "Time for all processes to join and be ready; too short a time refuses slow disks. With nodes "
-               "that are started by hand, the run fails if none comes for this time while places are free "
-               "(twice as long while one that has come is not ready). If such a node is lost before the "
+               "that are started by hand, the run fails if none comes for 10 times this while places are "
+               "free. If such a node is lost before the "
                "first view, its place stays free for this time."),
            MUSTER_MEMBER(cluster.start_patience)),
   };

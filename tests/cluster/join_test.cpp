@@ -165,17 +165,18 @@ TEST(Join, ACoordinatorSaysForHowManyItWaitsAndFailsIfNobodyComes) {
   const Outcome outcome = run_muster({"coordinate", folder.write("job.toml", linear_job()), "--listen",
                                       free_address(), "--set", "cluster.start_patience=300ms"});
   EXPECT_EQ(outcome.code, 1);
-  expect_parts(outcome.err,
-               {"waits for 2 replicas; fails if none comes for 0.3 s (cluster.start_patience)",
-                "muster: failed: no node came for 300 ms (cluster.start_patience). Missing: 2 replicas; "
-                "here: nobody. Start `muster join`"});
+  expect_parts(
+      outcome.err,
+      {"waits for 2 replicas; fails if none comes for 3.0 s (10 times cluster.start_patience)",
+       "muster: failed: no node came for 3000 ms (10 times cluster.start_patience). Missing: 2 replicas; "
+       "here: nobody. Start `muster join`"});
 }
 
 TEST(Join, ACoordinatorThatHasOneOfTwoFailsAndNamesItsNode) {
   const Folder folder;
   const std::string address = free_address();
   MusterProcess coordinator({"coordinate", folder.write("job.toml", linear_job()), "--listen", address,
-                             "--set", "cluster.start_patience=10s"});
+                             "--set", "cluster.start_patience=1s"});
   const Outcome joined = run_muster({"join", "--coordinator", address});
   const Outcome outcome = coordinator.wait();
   EXPECT_EQ(outcome.code, 1);

@@ -74,7 +74,7 @@ def guide(hosts, folder):
     second.says(f"looks for the coordinator at {address} for up to 60 s: nothing listens there yet", SOON_S)
     coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
     coordinator.says(f"on each machine:  muster join --coordinator {address}", 10)
-    coordinator.says("waits for 2 replicas; fails if none comes for 60.0 s (cluster.start_patience)", 10)
+    coordinator.says("waits for 2 replicas; fails if none comes for 600.0 s (10 times cluster.start_patience)", 10)
     second.says("waits for the run to begin: 1 of 2 replicas is here", 20)
     coordinator.says(f" ({hosts.address(2)}) has come: 1 of 2", 20)
     first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)
@@ -140,7 +140,7 @@ def missing(hosts, folder):
     """One of two comes: the run ends, and names that one with its host."""
     address = f"{hosts.address(1)}:{PORT}"
     coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure",
-                          "--set", "cluster.start_patience=10s")
+                          "--set", "cluster.start_patience=1s")
     coordinator.says("on each machine:", 10)
     second = Program(hosts, 2, folder, "join-on-2", "join", "--coordinator", address)
     coordinator.ends_with(1)

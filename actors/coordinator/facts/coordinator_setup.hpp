@@ -32,7 +32,7 @@ struct CoordinatorSetup {
   std::optional<Resume> resume;                 ///< the checkpoint to go on from
   std::shared_ptr<Disk> checkpoints = nullptr;  ///< checkpoint.folder; null: no job of this run writes any
   bool by_hand = false;                         ///< nodes are started by hand
-  /// By hand: the run fails if nobody comes for cluster.start_patience while places are free. Else it waits.
+  /// By hand: the run fails if nobody comes for long while places are free. Else it waits.
   bool start_is_bounded = false;
   bool reaps = false;       ///< nodes are children of this process: ChildEnded tells how each has ended
   std::string folder_mark;  ///< as in Welcome

@@ -1,5 +1,6 @@
 #include "actors/coordinator/facts/coordinator_texts.hpp"
 
+#include "actors/coordinator/states/waits/gathering.hpp"
 #include "base/count_of.hpp"
 #include "config/values/address.hpp"
 #include "muster/error.hpp"
@@ -54,12 +55,14 @@ std::string why_not_begun(const Job& job, const Membership& membership) {
   const std::string here = names_with_hosts(membership, alive);
   const std::string left = names_with_hosts(membership, gone);
   const std::uint32_t replicas = membership.admission().arrived(false).first;
-  return "no node came for " + std::to_string(job.cluster.start_patience.count()) +
-         " ms (cluster.start_patience). Missing: " + missing_nodes(membership) +
+  return "no node came for " +
+         std::to_string((Gathering::kPatienceTimes * job.cluster.start_patience).count()) + " ms (" +
+         std::to_string(Gathering::kPatienceTimes) +
+         " times cluster.start_patience). Missing: " + missing_nodes(membership) +
          "; here: " + (here.empty() ? "nobody" : here) +
          (left.empty() ? "" : "; was here, and is gone: " + left) +
          ". Start `muster join` for each one that is missing: it prints why it does not come. More time: "
-         "--set cluster.start_patience=10min" +
+         "--set cluster.start_patience=5min" +
          (replicas > 0 && replicas < job.cluster.replicas
               ? "; fewer replicas: --replicas " + std::to_string(replicas)
               : "");

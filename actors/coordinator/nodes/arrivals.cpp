@@ -174,12 +174,13 @@ bool Arrivals::begin_with_those_here() {
 void Arrivals::report_waiting() {
   if (!run_.setup.start_is_bounded || run_.end.decided() || run_.phase != CoordinatorPhase::forming) return;
   const auto& cluster = run_.setup.job.cluster;
-  port_.raise(make_event("waiting", {{"replicas", number(cluster.replicas)},
-                                     {"loaders", number(cluster.loaders)},
-                                     {"patience_ms", milliseconds(cluster.start_patience)}}));
+  port_.raise(make_event(
+      "waiting", {{"replicas", number(cluster.replicas)},
+                  {"loaders", number(cluster.loaders)},
+                  {"patience_ms", milliseconds(Gathering::kPatienceTimes * cluster.start_patience)}}));
 }
 
-// Those who are here wait for the others. Who opens its data for long has the time twice, as above.
+// Those who are here wait for the others.
 bool Arrivals::fail_for_missing() {
   const Admission& admission = run_.membership->admission();
   const auto is_free = [&](bool loader) {
@@ -192,7 +193,7 @@ bool Arrivals::fail_for_missing() {
     return false;
   const bool begins_without =
       run_.gathering.has_free_place() && run_.membership->views().missing_to_begin().empty();
-  const auto patience = (admission.any_prepares() ? 2 : 1) * run_.setup.job.cluster.start_patience;
+  const auto patience = Gathering::kPatienceTimes * run_.setup.job.cluster.start_patience;
   if (begins_without || !run_.gathering.nobody_comes(patience)) return false;
   ending_.fail(why_not_begun(run_.setup.job, *run_.membership));
   return true;

@@ -25,6 +25,9 @@ class Gathering {
 
   // --- nobody comes
 
+  /// People start one node after the other by hand: so many times cluster.start_patience pass before nobody
+  /// comes any more.
+  static constexpr int kPatienceTimes = 10;
   /// A node has come, or one is gone: others have the whole time again.
   void changed() { quiet_ticks_ = 0; }
   /// One more tick in which nobody came. True: that lasts too long.

@@ -35,8 +35,10 @@ TEST(CoordinatorTexts, NameWhoIsHereWhoIsGoneAndHowManyAreMissing) {
     const std::string text = why_not_begun(job, membership);
     return text.find(part) == std::string::npos ? text : std::string();
   };
-  EXPECT_EQ(lacks("no node came for 1500 ms (cluster.start_patience). Missing: 3 replicas; here: nobody."),
-            "");
+  EXPECT_EQ(
+      lacks(
+          "no node came for 15000 ms (10 times cluster.start_patience). Missing: 3 replicas; here: nobody."),
+      "");
   EXPECT_NE(lacks("--replicas 0"), "") << "that is no job";
   for (const NodeName& name : {kReplica0, kReplica1}) {
     Join join = join_of(name);

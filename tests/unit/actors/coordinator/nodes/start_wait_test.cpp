@@ -10,12 +10,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two places, and four ticks of patience.
+// Two places, and one tick of patience: nobody comes any more after ten.
 class StartWaitTest : public ::testing::Test {
  protected:
   StartWaitTest() {
     run_.setup.job = job_of(2, 0);
-    run_.setup.job.cluster.start_patience = 4 * kCoordinatorTick;
+    run_.setup.job.cluster.start_patience = kCoordinatorTick;
     run_.setup.by_hand = run_.setup.start_is_bounded = true;
     run_.membership = std::make_unique<Membership>(run_.setup.job);
   }
@@ -34,9 +34,10 @@ class StartWaitTest : public ::testing::Test {
 
   RunFacts run_;
   CheckpointFacts checkpoints_;
-  testing::RecordingPort port_;
-  testing::NoConnections connections_;
-  testing::RecordedActions actions_;
+  testing::PartLog log_;
+  testing::RecordingPort port_{log_};
+  testing::RecordedConnections connections_{log_, port_};
+  testing::RecordedActions actions_{log_};
   JournalKeeper journal_{run_, checkpoints_, port_, connections_, actions_};
   HangingMembers hanging_{run_, checkpoints_, port_, actions_, actions_};
   MemberWatch members_{run_, checkpoints_, hanging_, port_, actions_, actions_};
@@ -47,24 +48,19 @@ TEST_F(StartWaitTest, SaysForHowManyItWaits) {
   arrivals_.report_waiting();
   ASSERT_EQ(port_.names_of_events(), std::vector<std::string>{"waiting"});
   EXPECT_EQ(port_.events[0].integer("replicas"), 2);
-  EXPECT_EQ(port_.events[0].number("patience_ms"), 200);
+  EXPECT_EQ(port_.events[0].number("patience_ms"), 500);
 }
 
 TEST_F(StartWaitTest, FailsIfNobodyComes) {
-  EXPECT_EQ(ticks_until_it_fails(), 4);
+  EXPECT_EQ(ticks_until_it_fails(), Gathering::kPatienceTimes);
   ASSERT_EQ(actions_.all.size(), 1u);
-  EXPECT_EQ(actions_.all[0].find("fail: no node came for 200 ms"), 0u);
+  EXPECT_EQ(actions_.all[0].find("fail: no node came for 500 ms"), 0u);
 }
 
 TEST_F(StartWaitTest, WhoComesBeginsItAnew) {
-  for (int ticks = 0; ticks < 3; ++ticks) EXPECT_FALSE(arrivals_.fail_for_missing());
+  for (int ticks = 0; ticks < 9; ++ticks) EXPECT_FALSE(arrivals_.fail_for_missing());
   one_comes(kReplica0);
-  EXPECT_EQ(ticks_until_it_fails(), 4);
-}
-
-TEST_F(StartWaitTest, WhoOpensItsDataHasTwiceTheTime) {
-  one_comes(kReplica0, false);
-  EXPECT_EQ(ticks_until_it_fails(), 8);
+  EXPECT_EQ(ticks_until_it_fails(), Gathering::kPatienceTimes);
 }
 
 TEST_F(StartWaitTest, NobodyIsMissingWhereAllPlacesAreTaken) {
