@@ -13,9 +13,10 @@
 
 namespace muster {
 
-/// Parts of it; events_of_bits.cpp, events_of_progress.cpp.
+/// Parts of it, each in a file of its name.
 std::vector<EventSpec> events_of_bits();
 std::vector<EventSpec> events_of_progress();
+std::vector<EventSpec> events_of_stragglers();
 const EventSpec* find_event(std::string_view name);
 
 using EventValue = std::variant<std::int64_t, double, std::string, bool>;
