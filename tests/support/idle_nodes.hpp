@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caf/all.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
 #include <vector>
 
 #include "actors/messages/interfaces.hpp"
@@ -12,6 +13,7 @@ class IdleNodes {
  public:
   ~IdleNodes() {
     for (const caf::actor& node : nodes_) caf::anon_send_exit(node, caf::exit_reason::kill);
+    dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler()).run();
   }
   /// Another one each time.
   node_actor add() {
@@ -22,7 +24,7 @@ class IdleNodes {
 
  private:
   struct Config : caf::actor_system_config {
-    Config() { set("scheduler.max-threads", std::size_t{1}); }
+    Config() { set("scheduler.policy", caf::atom("testing")); }  // without a thread
   };
   Config config_;
   caf::actor_system system_{config_};
