@@ -73,10 +73,9 @@ class Differences {
       const double length = step * size_of(entry);
       const double behind = (at(entry, along, length / slope) - loss_) / length;
       const double before = (loss_ - at(entry, along, -length / slope)) / length;
-      // At a kink (ReLU, L1) any slope between the two sides is one of the loss.
-      const double found = std::clamp(slope, std::min(before, behind), std::max(before, behind));
-      if (!best || std::abs(found - slope) < std::abs(*best - slope)) best = found;
       if (step >= kSmallStep) between = (before + behind) / 2;
+      const double found = step > kSmallStep ? between : at_kink(slope, before, behind);
+      if (!best || std::abs(found - slope) < std::abs(*best - slope)) best = found;
       if (std::abs(*best - slope) < kGood * slope) break;
     }
     return {*best, between};
@@ -103,6 +102,12 @@ class Differences {
  private:
   static std::span<const float> part(std::span<const float> values, const LayoutEntry& entry) {
     return values.subspan(entry.offset, entry.count);
+  }
+
+  // At a kink (ReLU, L1) any slope between the two sides is one of the loss. That holds at small steps, too;
+  // at large ones the sides may differ because the loss is curved.
+  static double at_kink(double slope, double before, double behind) {
+    return std::clamp(slope, std::min(before, behind), std::max(before, behind));
   }
 
   double size_of(const LayoutEntry& entry) const { return std::max(norm(part(trial_.state, entry)), 0.1); }

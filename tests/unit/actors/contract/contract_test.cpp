@@ -201,6 +201,44 @@ TEST(Contract, SlopesOfRoundingAreNotHeldAgainstTheLoss) {
   EXPECT_FALSE(check("rounds-to-nothing").breach);
 }
 
+/// A valley as steep as it is told: loss = steepness / 2 * w^2, for each sample.
+class Valley final : public Model {
+ public:
+  Valley(double steepness, float sign) : steepness_(steepness), sign_(sign) {
+    layout_.add_parameter("w", {1});
+  }
+  const Layout& layout() const override { return layout_; }
+  void initialize(std::uint64_t, std::span<float> state) override { state[0] = 0.002F; }
+  Metrics gradient(std::span<const float> state, const Batch& batch, const StepKey&,
+                   std::span<float> gradient) override {
+    const double weight = state[0];
+    gradient[0] = sign_ * static_cast<float>(batch.rows * steepness_ * weight);
+    return {.loss = batch.rows * steepness_ / 2 * weight * weight};
+  }
+  Metrics evaluate(std::span<const float>, const Batch&) override { return {}; }
+
+ private:
+  const double steepness_;
+  const float sign_;
+  Layout layout_;
+};
+
+// Within the largest step the loss falls and rises again: that is no kink.
+TEST(Contract, AWrongSignInASteepValleyIsFound) {
+  const Batch batch = four_samples();
+  const auto check_valley = [&](float sign) {
+    Valley model(1000, sign);
+    std::vector<float> state(1);
+    model.initialize(1, state);
+    ContractLog log(kLong);
+    return check_gradient_by_differences({model, state, batch, "model.name"}, 1, log);
+  };
+  const auto right = check_valley(1);
+  EXPECT_FALSE(right) << text_of(*right);
+  expect({"sign", "the gradient is that of the loss, by finite differences", {"'w'", "the wrong sign"}},
+         check_valley(-1));
+}
+
 TEST(Contract, AveragesAreHalvesOnlyBeyondChance) {
   const std::vector<double> sums{2, 3, 2, 3, 2}, halves{1, 1.5, 1, 1.5, 1};
   EXPECT_TRUE(is_half(halves, sums));
