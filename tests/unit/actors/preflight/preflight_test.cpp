@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <optional>
+
 #include "actors/preflight/preflight_text.hpp"
 #include "gpu/device.hpp"
 #include "muster/error.hpp"
@@ -93,6 +96,35 @@ TEST(Preflight, SeveralMistakesAreFoundTogether) {
   text.replace(text.find("samples = 1237"), 14, "samples = 1237\nskip = 5000");
   const Preflight flight = look(text);
   EXPECT_EQ(flight.mistakes.size(), 3u) << render(flight.mistakes);
+}
+
+/// Its gradient is what lies far behind its samples. Remembers what its first call found there.
+class ModelThatReadsBeyond final : public MixingModel {
+ public:
+  Metrics gradient(std::span<const float>, const Batch& batch, const StepKey&,
+                   std::span<float> gradient) override {
+    const auto samples = batch.tensors[0].as<float>();
+    const float found = samples.data()[samples.size() + 100'000];
+    if (!first_found) first_found = found;
+    std::ranges::fill(gradient, found);
+    return {};
+  }
+
+  inline static std::optional<float> first_found;
+};
+
+TEST(Preflight, AModelThatReadsFarBeyondItsSamplesIsNamedAndDoesNotCrash) {
+  Registry registry = builtin_registry();
+  registry.add_model("beyond", {}, [](const Options&, const ModelContext&) {
+    return std::make_unique<ModelThatReadsBeyond>();
+  });
+  const std::string text = with("name = \"linear\"\ninputs = 8\noutputs = 3\n", "name = \"beyond\"\n");
+  const ParsedJob parsed = read_job_text(text, "job.toml", {}, registry.declarations());
+  ASSERT_TRUE(parsed.job) << render(parsed.mistakes);
+  const std::string said = render(preflight(*parsed.job, parsed.places, registry).mistakes);
+  ASSERT_TRUE(ModelThatReadsBeyond::first_found);
+  EXPECT_TRUE(std::isnan(*ModelThatReadsBeyond::first_found)) << "the first call found other memory";
+  EXPECT_NE(said.find("gradient() reads beyond the end of its"), std::string::npos) << said;
 }
 
 TEST(Preflight, PaddingIsRefusedWhereSamplesMix) {
