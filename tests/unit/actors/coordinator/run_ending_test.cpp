@@ -3,22 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/idle_nodes.hpp"
-#include "tests/support/recorded_journal.hpp"
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-using PartTexts = std::vector<std::string>;
 
 // Two replicas train in view 1. Whoever listens to the run is in the log, too: "concluded" when the outcome
 // is known, "report" when the run is over.
-class RunEndingTest : public ::testing::Test {
+class RunEndingTest : public PartTest {
  protected:
-  RunEndingTest() {
-    job_.run.setup.journal = journal_;
+  RunEndingTest() : PartTest(std::make_unique<RunningJob>(2)) {
+    has_a_journal();
     job_.run.setup.on_conclude = [this] { log_.add("concluded"); };
     job_.run.setup.on_end = [this](const Report&) { log_.add("report"); };
     for (const NodeName& who : {kReplica0, kReplica1}) {
@@ -40,20 +37,7 @@ class RunEndingTest : public ::testing::Test {
     return report;
   }
 
-  RunningJob job_{2};
   testing::IdleNodes nodes_;
-  testing::PartLog log_;
-  std::shared_ptr<testing::RecordedJournal> journal_ = std::make_shared<testing::RecordedJournal>(log_);
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper keeper_{job_.run, job_.checkpoints, port_, connections_, actions_};
-  SuspectCheckpoints suspects_{job_.run, job_.checkpoints, keeper_, port_};
-  Rollback rollback_{job_.run, job_.checkpoints, suspects_, port_, actions_, actions_};
-  HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
-  MemberWatch members_{job_.run, job_.checkpoints, hanging_, port_, actions_, actions_};
-  Arrivals arrivals_{
-      job_.run, job_.checkpoints, keeper_, members_, {port_, connections_, actions_, actions_}};
   RunEnding ending_{job_.run, job_.checkpoints, {keeper_, suspects_, rollback_, arrivals_}, port_, actions_};
 };
 

@@ -9,8 +9,18 @@
 
 namespace muster {
 
+/// What the parts of a coordinator know of a run.
+struct CoordinatorFacts {
+  virtual ~CoordinatorFacts() = default;
+
+  Membership& membership() { return *run.membership; }
+
+  RunFacts run;
+  CheckpointFacts checkpoints;
+};
+
 /// No node has come yet.
-struct StartingJob {
+struct StartingJob : CoordinatorFacts {
   explicit StartingJob(std::uint32_t replicas, std::uint32_t loaders = 0) {
     run.setup.job = job_of(replicas, loaders);
     run.setup.job_hash = "hash";
@@ -19,15 +29,10 @@ struct StartingJob {
     checkpoints.known =
         std::make_unique<KnownCheckpoints>(nullptr, run.setup.job, run.setup.job_hash, checkpoints.verdicts);
   }
-
-  Membership& membership() { return *run.membership; }
-
-  RunFacts run;
-  CheckpointFacts checkpoints;
 };
 
 /// The first view is in force.
-struct RunningJob {
+struct RunningJob : CoordinatorFacts {
   explicit RunningJob(std::uint32_t replicas, std::uint32_t loaders = 0) {
     run.setup.job = job_of(replicas, loaders);
     run.setup.job_hash = "hash";
@@ -40,11 +45,6 @@ struct RunningJob {
     checkpoints.known =
         std::make_unique<KnownCheckpoints>(nullptr, run.setup.job, run.setup.job_hash, checkpoints.verdicts);
   }
-
-  Membership& membership() { return *run.membership; }
-
-  RunFacts run;
-  CheckpointFacts checkpoints;
 };
 
 }  // namespace muster

@@ -6,8 +6,6 @@
 namespace muster {
 namespace {
 
-using PartTexts = std::vector<std::string>;
-
 // Two replicas are connected, and train in view 1.
 class AdoptionAgain : public AdoptionFixture {
  protected:

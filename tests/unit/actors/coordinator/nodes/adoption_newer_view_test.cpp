@@ -6,8 +6,6 @@
 namespace muster {
 namespace {
 
-using PartTexts = std::vector<std::string>;
-
 class AdoptionOfNewerView : public AdoptionTest {
  protected:
   Adopt newer_of(const NodeName& who) const {

@@ -9,17 +9,15 @@
 #include "tests/support/faulty_disk.hpp"
 #include "tests/support/idle_nodes.hpp"
 #include "tests/support/mounted_disk.hpp"
-#include "tests/support/recorded_journal.hpp"
-#include "tests/support/recording_ports.hpp"
 #include "tests/support/tiny_checkpoint.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 
-class AdoptionFixture : public ::testing::Test {
+class AdoptionFixture : public PartTest {
  protected:
-  AdoptionFixture() {
-    job_.run.setup.journal = journal_;
+  AdoptionFixture() : PartTest(std::make_unique<StartingJob>(2)) {
+    has_a_journal();
     connections_.caller = nodes_.add();
   }
   /// What a coordinator before this one wrote: term 4, view 3 of both replicas, which began with a
@@ -58,24 +56,11 @@ class AdoptionFixture : public ::testing::Test {
   }
 
   static inline const std::string kFolderHash = std::string(64, 'a');
-  StartingJob job_{2};
   std::shared_ptr<FaultyDisk> disk_ = std::make_shared<FaultyDisk>();
   std::shared_ptr<Away> away_ = std::make_shared<Away>(Away::no);
   std::shared_ptr<MountedDisk> mounted_ =
       std::make_shared<MountedDisk>(disk_, std::make_shared<bool>(false), away_);
   testing::IdleNodes nodes_;
-  testing::PartLog log_;
-  std::shared_ptr<testing::RecordedJournal> journal_ = std::make_shared<testing::RecordedJournal>(log_);
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  CoordinatorPorts ports_{port_, connections_, actions_, actions_};
-  JournalKeeper keeper_{job_.run, job_.checkpoints, port_, connections_, actions_};
-  SuspectCheckpoints suspects_{job_.run, job_.checkpoints, keeper_, port_};
-  Rollback rollback_{job_.run, job_.checkpoints, suspects_, port_, actions_, actions_};
-  HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
-  MemberWatch members_{job_.run, job_.checkpoints, hanging_, port_, actions_, actions_};
-  Arrivals arrivals_{job_.run, job_.checkpoints, keeper_, members_, ports_};
   Readiness readiness_{job_.run, arrivals_, port_, actions_, actions_};
   Adoption adoption_{
       job_.run, job_.checkpoints, {keeper_, suspects_, rollback_, arrivals_, readiness_}, ports_};

@@ -6,8 +6,6 @@
 namespace muster {
 namespace {
 
-using PartTexts = std::vector<std::string>;
-
 class AdoptionStart : public AdoptionFixture {
  protected:
   void starts_with(const JournalEntry& entry) {

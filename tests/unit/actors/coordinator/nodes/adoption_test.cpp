@@ -8,7 +8,6 @@ namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-using PartTexts = std::vector<std::string>;
 
 // --- all come back
 

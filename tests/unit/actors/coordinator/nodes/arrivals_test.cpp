@@ -3,14 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/idle_nodes.hpp"
-#include "tests/support/recorded_journal.hpp"
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
-
-using PartTexts = std::vector<std::string>;
 
 Join comes_by_itself(bool loader = false) {
   Join join = join_of({loader, 77});
@@ -18,12 +14,10 @@ Join comes_by_itself(bool loader = false) {
   return join;
 }
 
-// All parts that Arrivals needs, over the facts of a run.
-template <class Facts>
-class ArrivalsOf : public ::testing::Test {
+class ArrivalsOf : public PartTest {
  protected:
-  explicit ArrivalsOf(std::uint32_t replicas) : job_(replicas) {
-    job_.run.setup.journal = journal_;
+  explicit ArrivalsOf(std::unique_ptr<CoordinatorFacts> facts) : PartTest(std::move(facts)) {
+    has_a_journal();
     job_.run.setup.job_toml = "the job";
     job_.run.setup.folder_mark = "mark";
     job_.run.setup.placement.devices = {"cpu:4", "cpu:5"};
@@ -31,24 +25,13 @@ class ArrivalsOf : public ::testing::Test {
   }
   CoordinatorPort::Time now() const { return port_.now(); }
 
-  Facts job_;
   testing::IdleNodes nodes_;
-  testing::PartLog log_;
-  std::shared_ptr<testing::RecordedJournal> journal_ = std::make_shared<testing::RecordedJournal>(log_);
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper keeper_{job_.run, job_.checkpoints, port_, connections_, actions_};
-  HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
-  MemberWatch members_{job_.run, job_.checkpoints, hanging_, port_, actions_, actions_};
-  Arrivals arrivals_{
-      job_.run, job_.checkpoints, keeper_, members_, {port_, connections_, actions_, actions_}};
 };
 
 // Two replicas are waited for.
-class ArrivalsTest : public ArrivalsOf<StartingJob> {
+class ArrivalsTest : public ArrivalsOf {
  protected:
-  ArrivalsTest() : ArrivalsOf(2) {}
+  ArrivalsTest() : ArrivalsOf(std::make_unique<StartingJob>(2)) {}
 
   void joins(const NodeName& who) { arrivals_.on(join_of(who)); }
   void is_ready(const NodeName& who) {
@@ -435,9 +418,11 @@ TEST_F(ArrivalsTest, AFullRunBeginsWhenUnknownMembersAreWaitedForNoLonger) {
 }
 
 // Two replicas train; newcomers get new numbers.
-class ArrivalsWhileItRuns : public ArrivalsOf<RunningJob> {
+class ArrivalsWhileItRuns : public ArrivalsOf {
  protected:
-  ArrivalsWhileItRuns() : ArrivalsOf(2) { port_.nodes = {kReplica0, kReplica1}; }
+  ArrivalsWhileItRuns() : ArrivalsOf(std::make_unique<RunningJob>(2)) {
+    port_.nodes = {kReplica0, kReplica1};
+  }
 };
 
 TEST_F(ArrivalsWhileItRuns, ANewNumberIsInTheJournalAndKnownToMembersBeforeItsNodeHasIt) {

@@ -2,20 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-using PartTexts = std::vector<std::string>;
 
 // Three replicas, two of them are enough. A thread that does nothing for 1 s hangs; after 5 s more it is
 // given up. The view has been in force for long.
-class HangingMembersTest : public ::testing::Test {
+class HangingMembersTest : public PartTest {
  protected:
-  HangingMembersTest() {
+  HangingMembersTest() : PartTest(std::make_unique<RunningJob>(3)) {
     auto& cluster = job_.run.setup.job.cluster;
     cluster.min_replicas = 2;
     cluster.straggler.stuck_after = 1s;
@@ -31,12 +29,6 @@ class HangingMembersTest : public ::testing::Test {
     message.call_ms = static_cast<std::uint64_t>(time.count());
     job_.membership().heard(message);
   }
-
-  RunningJob job_{3};
-  testing::PartLog log_;
-  testing::RecordingPort port_{log_};
-  testing::RecordedActions actions_{log_};
-  HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
 };
 
 TEST_F(HangingMembersTest, OneThatOthersWaitForIsLost) {

@@ -2,26 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-using PartTexts = std::vector<std::string>;
 
 // Two replicas and a loader. Patience is two ticks.
-class MemberWatchTest : public ::testing::Test {
+class MemberWatchTest : public PartTest {
  protected:
-  MemberWatchTest() {
+  MemberWatchTest() : PartTest(std::make_unique<RunningJob>(2, 1)) {
     job_.run.setup.job.cluster.detect.patience = 2 * kCoordinatorTick;
     port_.nodes = {kReplica0, kReplica1, kLoader0};
   }
   // How many ticks pass until somebody is lost; 1000: nobody is.
   int ticks_until(bool (MemberWatch::*judge)()) {
     int ticks = 1;
-    while (!(watch_.*judge)() && ticks < 1000) ++ticks;
+    while (!(members_.*judge)() && ticks < 1000) ++ticks;
     return ticks;
   }
   void close_view() {
@@ -29,13 +27,6 @@ class MemberWatchTest : public ::testing::Test {
     job_.membership().begin_close();
   }
   void closes(const NodeName& who) { job_.membership().closed({who, job_.run.view.number, 4, 4}); }
-
-  RunningJob job_{2, 1};
-  testing::PartLog log_;
-  testing::RecordingPort port_{log_};
-  testing::RecordedActions actions_{log_};
-  HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
-  MemberWatch watch_{job_.run, job_.checkpoints, hanging_, port_, actions_, actions_};
 };
 
 TEST_F(MemberWatchTest, WhoDoesNotCloseTheViewIsLost) {
@@ -74,33 +65,33 @@ TEST_F(MemberWatchTest, NothingIsOwedWhileAViewIsInForce) {
 TEST_F(MemberWatchTest, ThePulseGoesToAllWhoLive) {
   job_.run.setup.job.cluster.detect.heartbeat = 200ms;
   job_.membership().lost(kReplica1);
-  watch_.pulse_if_due();
+  members_.pulse_if_due();
   EXPECT_EQ(port_.sent.size(), 2u);
   EXPECT_EQ(port_.sent_to<Pulse>(kReplica1).size(), 0u);
   port_.time += 199ms;
-  watch_.pulse_if_due();
+  members_.pulse_if_due();
   EXPECT_EQ(port_.sent.size(), 2u);
   port_.time += 1ms;
-  watch_.pulse_if_due();
+  members_.pulse_if_due();
   EXPECT_EQ(port_.sent.size(), 4u);
 }
 
 TEST_F(MemberWatchTest, SilenceOfAllEndsTheRunAfterItsTime) {
   job_.run.setup.job.cluster.give_up_after = 10s;
-  watch_.see(SelfDoubt::Sight::all_silent);
+  members_.see(SelfDoubt::Sight::all_silent);
   EXPECT_EQ(port_.names_of_events(), PartTexts{"paused"});
-  EXPECT_FALSE(watch_.give_up_silence());
+  EXPECT_FALSE(members_.give_up_silence());
   port_.time += 10s;
-  EXPECT_TRUE(watch_.give_up_silence());
+  EXPECT_TRUE(members_.give_up_silence());
   ASSERT_EQ(actions_.all.size(), 1u);
   EXPECT_EQ(actions_.all[0].find("fail: no message from any member for 10000 ms"), 0u);
   EXPECT_TRUE(job_.run.end.gives_up_silence());
 }
 
 TEST_F(MemberWatchTest, MembersThatAreHeardAgainEndThePause) {
-  watch_.see(SelfDoubt::Sight::all_silent);
+  members_.see(SelfDoubt::Sight::all_silent);
   port_.time += 3s;
-  watch_.see(SelfDoubt::Sight::clear);
+  members_.see(SelfDoubt::Sight::clear);
   EXPECT_EQ(port_.names_of_events(), (PartTexts{"paused", "heard_again"}));
   EXPECT_EQ(port_.events[1].number("after_ms"), 3000);
 }

@@ -2,24 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
-using PartTexts = std::vector<std::string>;
-
 // Two replicas train, and a third one has come. The last member is the donor.
-class NewcomersTest : public ::testing::Test {
+class NewcomersTest : public PartTest {
  protected:
+  NewcomersTest() : PartTest(std::make_unique<RunningJob>(2)) {}
+
   CaughtUp caught_up(std::uint32_t donor) const { return {third_, job_.run.view.number, 4, donor}; }
 
-  RunningJob job_{2};
   NodeName third_ = newcomer(job_.membership());
-  testing::PartLog log_;
-  testing::RecordingPort port_{log_};
-  testing::RecordedActions actions_{log_};
   Newcomers newcomers_{job_.run, port_, actions_};
 };
 

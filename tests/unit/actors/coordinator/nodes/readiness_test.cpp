@@ -2,19 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
-using PartTexts = std::vector<std::string>;
-
-// All parts that Readiness needs, over the facts of a run.
-template <class Facts>
-class ReadinessOf : public ::testing::Test {
+class ReadinessOf : public PartTest {
  protected:
-  ReadinessOf(std::uint32_t replicas, std::uint32_t loaders) : job_(replicas, loaders) {}
+  using PartTest::PartTest;
 
   // Its data and model are ready, on this host.
   void prepares(const NodeName& who, const std::string& host = "a", const std::string& weights = "aa") {
@@ -33,23 +28,13 @@ class ReadinessOf : public ::testing::Test {
     readiness_.on(Reached{who, about, {{peer, "b:1", "no answer"}}});
   }
 
-  Facts job_;
-  testing::PartLog log_;
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper keeper_{job_.run, job_.checkpoints, port_, connections_, actions_};
-  HangingMembers hanging_{job_.run, job_.checkpoints, port_, actions_, actions_};
-  MemberWatch members_{job_.run, job_.checkpoints, hanging_, port_, actions_, actions_};
-  Arrivals arrivals_{
-      job_.run, job_.checkpoints, keeper_, members_, {port_, connections_, actions_, actions_}};
   Readiness readiness_{job_.run, arrivals_, port_, actions_, actions_};
 };
 
 // Two replicas that were launched are waited for.
-class ReadinessTest : public ReadinessOf<StartingJob> {
+class ReadinessTest : public ReadinessOf {
  protected:
-  ReadinessTest() : ReadinessOf(2, 0) {}
+  ReadinessTest() : ReadinessOf(std::make_unique<StartingJob>(2)) {}
 };
 
 TEST_F(ReadinessTest, OnOneHostNobodyDials) {
@@ -270,9 +255,9 @@ TEST_F(ReadinessTest, BitsOfTheProbeMayDifferWhereTheJobSaysSo) {
 }
 
 // Three replicas are started by hand.
-class ReadinessByHand : public ReadinessOf<StartingJob> {
+class ReadinessByHand : public ReadinessOf {
  protected:
-  ReadinessByHand() : ReadinessOf(3, 0) { job_.run.setup.by_hand = true; }
+  ReadinessByHand() : ReadinessOf(std::make_unique<StartingJob>(3)) { job_.run.setup.by_hand = true; }
 };
 
 TEST_F(ReadinessByHand, OneThatDoesNotFitIsNoticedAndOthersMayShowWhoIsRight) {
@@ -291,9 +276,9 @@ TEST_F(ReadinessByHand, WhenAllAreHereWhoDoesNotFitIsRefused) {
 }
 
 // Two replicas and a loader, each on a host of its own.
-class ReadinessOfALoader : public ReadinessOf<StartingJob> {
+class ReadinessOfALoader : public ReadinessOf {
  protected:
-  ReadinessOfALoader() : ReadinessOf(2, 1) {
+  ReadinessOfALoader() : ReadinessOf(std::make_unique<StartingJob>(2, 1)) {
     joins_and_prepares(kReplica0, "a");
     joins_and_prepares(kReplica1, "b");
     reaches(kReplica0, kReplica1);
@@ -340,9 +325,9 @@ TEST_F(ReadinessOfALoader, AReplicaThatIsLostIsNoneThatItServes) {
 }
 
 // Two replicas and a loader train.
-class ReadinessWhileItRuns : public ReadinessOf<RunningJob> {
+class ReadinessWhileItRuns : public ReadinessOf {
  protected:
-  ReadinessWhileItRuns() : ReadinessOf(2, 1) {}
+  ReadinessWhileItRuns() : ReadinessOf(std::make_unique<RunningJob>(2, 1)) {}
 
   NodeName comes(bool loader, const std::string& host = "") {
     Join join = join_of({loader, 77});

@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/coordinator/nodes/arrivals.hpp"
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
@@ -11,19 +10,18 @@ namespace {
 using namespace std::chrono_literals;
 
 // Two places, and one tick of patience: nobody comes any more after ten.
-class StartWaitTest : public ::testing::Test {
+class StartWaitTest : public PartTest {
  protected:
-  StartWaitTest() {
-    run_.setup.job = job_of(2, 0);
-    run_.setup.job.cluster.start_patience = kCoordinatorTick;
-    run_.setup.by_hand = run_.setup.start_is_bounded = true;
-    run_.membership = std::make_unique<Membership>(run_.setup.job);
+  StartWaitTest() : PartTest(std::make_unique<StartingJob>(2)) {
+    job_.run.setup.job.cluster.start_patience = kCoordinatorTick;
+    job_.run.setup.by_hand = job_.run.setup.start_is_bounded = true;
+    job_.run.membership = std::make_unique<Membership>(job_.run.setup.job);
   }
   void one_comes(const NodeName& who, bool is_ready = true) {
-    EXPECT_EQ(run_.membership->admission().join(join_of(who)).refusal, "");
-    run_.gathering.changed();
+    EXPECT_EQ(job_.run.membership->admission().join(join_of(who)).refusal, "");
+    job_.run.gathering.changed();
     if (!is_ready) return;
-    EXPECT_EQ(run_.membership->admission().prepared(prepared_of(who)), "");
+    EXPECT_EQ(job_.run.membership->admission().prepared(prepared_of(who)), "");
   }
   int ticks_until_it_fails() {
     for (int ticks = 1; ticks <= 100; ++ticks) {
@@ -31,17 +29,6 @@ class StartWaitTest : public ::testing::Test {
     }
     return 0;
   }
-
-  RunFacts run_;
-  CheckpointFacts checkpoints_;
-  testing::PartLog log_;
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper journal_{run_, checkpoints_, port_, connections_, actions_};
-  HangingMembers hanging_{run_, checkpoints_, port_, actions_, actions_};
-  MemberWatch members_{run_, checkpoints_, hanging_, port_, actions_, actions_};
-  Arrivals arrivals_{run_, checkpoints_, journal_, members_, {port_, connections_, actions_, actions_}};
 };
 
 TEST_F(StartWaitTest, SaysForHowManyItWaits) {
@@ -49,6 +36,7 @@ TEST_F(StartWaitTest, SaysForHowManyItWaits) {
   ASSERT_EQ(port_.names_of_events(), std::vector<std::string>{"waiting"});
   EXPECT_EQ(port_.events[0].integer("replicas"), 2);
   EXPECT_EQ(port_.events[0].number("patience_ms"), 500);
+  EXPECT_EQ(port_.events[0].integer("patience_times"), 10);
 }
 
 TEST_F(StartWaitTest, FailsIfNobodyComes) {
@@ -73,13 +61,13 @@ TEST_F(StartWaitTest, NobodyIsMissingWhereAllPlacesAreTaken) {
 TEST_F(StartWaitTest, ARunThatBeginsWithoutALostOneDoesNotFail) {
   one_comes(kReplica0);
   one_comes(kReplica1);
-  run_.membership->lost(kReplica1);
-  run_.gathering.place_is_free();
+  job_.run.membership->lost(kReplica1);
+  job_.run.gathering.place_is_free();
   EXPECT_EQ(ticks_until_it_fails(), 0);
 }
 
 TEST_F(StartWaitTest, ARunInTheSimulatorWaits) {
-  run_.setup.start_is_bounded = false;
+  job_.run.setup.start_is_bounded = false;
   arrivals_.report_waiting();
   EXPECT_TRUE(port_.events.empty());
   EXPECT_EQ(ticks_until_it_fails(), 0);

@@ -5,22 +5,18 @@
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "tests/support/faulty_disk.hpp"
 #include "tests/support/mounted_disk.hpp"
-#include "tests/support/recorded_journal.hpp"
-#include "tests/support/recording_ports.hpp"
 #include "tests/support/tiny_checkpoint.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
-using PartTexts = std::vector<std::string>;
-
 // Replicas train in view 1. At step 9 they find other bits; what was done until step 5 was compared before,
 // and there is a checkpoint of that step, which members reported.
-class CorruptionOf : public ::testing::Test {
+class CorruptionOf : public PartTest {
  protected:
-  explicit CorruptionOf(std::uint32_t replicas) : job_(replicas) {
-    job_.run.setup.journal = journal_;
+  explicit CorruptionOf(std::uint32_t replicas) : PartTest(std::make_unique<RunningJob>(replicas)) {
+    has_a_journal();
     Checkpointed report;
     report.manifest = "tiny-5";
     report.records = report.step = 5;
@@ -41,14 +37,6 @@ class CorruptionOf : public ::testing::Test {
   }
   SuspectSteps& suspected() { return job_.checkpoints.suspects; }
 
-  RunningJob job_;
-  testing::PartLog log_;
-  std::shared_ptr<testing::RecordedJournal> journal_ = std::make_shared<testing::RecordedJournal>(log_);
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper keeper_{job_.run, job_.checkpoints, port_, connections_, actions_};
-  SuspectCheckpoints suspects_{job_.run, job_.checkpoints, keeper_, port_};
   Corruption corruption_{job_.run, job_.checkpoints, suspects_, port_, actions_, actions_};
 };
 

@@ -2,13 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
-
-using PartTexts = std::vector<std::string>;
 
 // Of four steps and forty samples each.
 EpochEnd epoch_of(std::uint32_t slot, std::uint64_t epoch) {
@@ -34,14 +31,12 @@ ReplicaDone done_of(std::uint32_t slot) {
 }
 
 // Two replicas and a loader train in view 1.
-class EpochReportsTest : public ::testing::Test {
+class EpochReportsTest : public PartTest {
  protected:
+  EpochReportsTest() : PartTest(std::make_unique<RunningJob>(2, 1)) {}
+
   void ends(std::uint32_t slot, std::uint64_t epoch) { reports_.on(epoch_of(slot, epoch)); }
 
-  RunningJob job_{2, 1};
-  testing::PartLog log_;
-  testing::RecordingPort port_{log_};
-  testing::RecordedActions actions_{log_};
   EpochReports reports_{job_.run, job_.checkpoints, port_, actions_};
 };
 

@@ -2,19 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/recorded_journal.hpp"
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
-using PartTexts = std::vector<std::string>;
-
-class JournalKeeperTest : public ::testing::Test {
+class JournalKeeperTest : public PartTest {
  protected:
-  JournalKeeperTest() {
-    job_.run.setup.journal = journal_;
+  JournalKeeperTest() : PartTest(std::make_unique<RunningJob>(2)) {
+    has_a_journal();
     job_.run.setup.job.cluster.give_up_after = std::chrono::seconds(10);
     job_.run.term.set_writer(77);
   }
@@ -23,14 +19,6 @@ class JournalKeeperTest : public ::testing::Test {
     ++view.number;
     return view;
   }
-
-  testing::PartLog log_;
-  std::shared_ptr<testing::RecordedJournal> journal_ = std::make_shared<testing::RecordedJournal>(log_);
-  RunningJob job_{2};
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper keeper_{job_.run, job_.checkpoints, port_, connections_, actions_};
 };
 
 TEST_F(JournalKeeperTest, WritesTheViewWithWhatASuccessorMustKnow) {

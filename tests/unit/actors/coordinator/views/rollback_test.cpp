@@ -2,20 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-using PartTexts = std::vector<std::string>;
 
 // Members reported checkpoints of steps 2 and 4, and the view of two replicas
 // goes back to the second one.
-class RollbackTest : public ::testing::Test {
+class RollbackTest : public PartTest {
  protected:
-  RollbackTest() {
+  RollbackTest() : PartTest(std::make_unique<RunningJob>(2)) {
     for (const std::uint64_t step : {2, 4}) {
       Checkpointed report;
       report.manifest = "tiny-" + std::to_string(step);
@@ -31,15 +29,6 @@ class RollbackTest : public ::testing::Test {
   void says(const NodeName& who, const std::string& error, Unread unread = Unread::no) {
     rollback_.on(WentBack{who, job_.run.view.number, error, unread});
   }
-
-  RunningJob job_{2};
-  testing::PartLog log_;
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper journal_{job_.run, job_.checkpoints, port_, connections_, actions_};
-  SuspectCheckpoints suspects_{job_.run, job_.checkpoints, journal_, port_};
-  Rollback rollback_{job_.run, job_.checkpoints, suspects_, port_, actions_, actions_};
 };
 
 TEST_F(RollbackTest, ADamagedCheckpointIsPassedOverForTheOneBeforeIt) {

@@ -5,22 +5,18 @@
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "tests/support/faulty_disk.hpp"
 #include "tests/support/mounted_disk.hpp"
-#include "tests/support/recorded_journal.hpp"
-#include "tests/support/recording_ports.hpp"
 #include "tests/support/tiny_checkpoint.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
-
-using PartTexts = std::vector<std::string>;
 
 const std::string kTinyHash(64, 'a');
 constexpr std::uint64_t kFirstAttempt = (std::uint64_t{7} << kAttemptBits) + 1;
 
 // Two replicas of the job "tiny" train in view 1. Its folder of checkpoints is on a disk whose changes are in
 // the log: "verdict" where it is written down, "set aside" for each checkpoint that is renamed.
-class SuspectCheckpointsTest : public ::testing::Test {
+class SuspectCheckpointsTest : public PartTest {
  protected:
   struct LoggedDisk final : FaultyDisk {
     explicit LoggedDisk(testing::PartLog& its_log) : log(its_log) {}
@@ -32,11 +28,11 @@ class SuspectCheckpointsTest : public ::testing::Test {
     testing::PartLog& log;
   };
 
-  SuspectCheckpointsTest() {
+  SuspectCheckpointsTest() : PartTest(std::make_unique<RunningJob>(2)) {
     job_.run.setup.job.name = "tiny";
     job_.run.setup.job_hash = kTinyHash;
     job_.run.setup.checkpoints = mounted_;
-    job_.run.setup.journal = journal_;
+    has_a_journal();
     job_.checkpoints.verdicts.begin(kFirstAttempt);
     job_.checkpoints.known = std::make_unique<KnownCheckpoints>(mounted_, job_.run.setup.job, kTinyHash,
                                                                 job_.checkpoints.verdicts);
@@ -60,18 +56,10 @@ class SuspectCheckpointsTest : public ::testing::Test {
   AttemptVerdicts& verdicts() { return job_.checkpoints.verdicts; }
   std::vector<Verdict> in_folder() { return read_verdicts(*disk_, kTinyHash); }
 
-  RunningJob job_{2};
-  testing::PartLog log_;
   std::shared_ptr<LoggedDisk> disk_ = std::make_shared<LoggedDisk>(log_);
   std::shared_ptr<Away> away_ = std::make_shared<Away>(Away::no);
   std::shared_ptr<MountedDisk> mounted_ =
       std::make_shared<MountedDisk>(disk_, std::make_shared<bool>(false), away_);
-  std::shared_ptr<testing::RecordedJournal> journal_ = std::make_shared<testing::RecordedJournal>(log_);
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper keeper_{job_.run, job_.checkpoints, port_, connections_, actions_};
-  SuspectCheckpoints suspects_{job_.run, job_.checkpoints, keeper_, port_};
 };
 
 // --- steps that may be wrong

@@ -2,23 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/recorded_journal.hpp"
-#include "tests/support/recording_ports.hpp"
-#include "tests/unit/actors/coordinator/running_job.hpp"
+#include "tests/unit/actors/coordinator/part_test.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-using PartTexts = std::vector<std::string>;
 
 // Three replicas train in view 1.
-class ViewChangeTest : public ::testing::Test {
+class ViewChangeTest : public PartTest {
  protected:
-  ViewChangeTest() {
+  ViewChangeTest() : PartTest(std::make_unique<RunningJob>(3)) {
     job_.run.setup.job.cluster.give_up_after = 10s;
     port_.nodes = {kReplica0, kReplica1, kReplica2};
-    job_.run.setup.journal = record_;
+    has_a_journal();
   }
   void lose(const NodeName& who) {
     job_.membership().lost(who);
@@ -29,17 +26,8 @@ class ViewChangeTest : public ::testing::Test {
   void installs(const NodeName& who, std::uint32_t view) { change_.on(Installed{who, view}); }
   std::size_t told_to_close(const NodeName& who) const { return port_.sent_to<Close>(who).size(); }
 
-  RunningJob job_{3};
-  testing::PartLog log_;
-  std::shared_ptr<testing::RecordedJournal> record_ = std::make_shared<testing::RecordedJournal>(log_);
-  testing::RecordingPort port_{log_};
-  testing::RecordedConnections connections_{log_, port_};
-  testing::RecordedActions actions_{log_};
-  JournalKeeper journal_{job_.run, job_.checkpoints, port_, connections_, actions_};
-  SuspectCheckpoints suspects_{job_.run, job_.checkpoints, journal_, port_};
-  Rollback rollback_{job_.run, job_.checkpoints, suspects_, port_, actions_, actions_};
   EpochReports epochs_{job_.run, job_.checkpoints, port_, actions_};
-  ViewChange change_{job_.run, job_.checkpoints, {journal_, suspects_, rollback_, epochs_},
+  ViewChange change_{job_.run, job_.checkpoints, {keeper_, suspects_, rollback_, epochs_},
                      port_,    actions_,         actions_};
 };
 
@@ -112,7 +100,7 @@ TEST_F(ViewChangeTest, AViewIsInTheJournalBeforeAMemberHearsOfIt) {
 TEST_F(ViewChangeTest, NobodyHearsOfAViewThatTheJournalLacks) {
   lose(kReplica2);
   log_.all.clear();
-  record_->full = true;
+  journal_->full = true;
   closes(kReplica0);
   closes(kReplica1);
   EXPECT_EQ(log_.all, PartTexts{"event journal_delayed"});
