@@ -38,7 +38,8 @@ std::string waiting(const Event& event) {
   const auto count = [&](const char* key) { return static_cast<std::uint64_t>(event.integer(key)); };
   const std::string loaders = count("loaders") > 0 ? " and " + count_of(count("loaders"), "loader") : "";
   return "waits for " + count_of(count("replicas"), "replica") + loaders + "; fails if none comes for " +
-         seconds(event, "patience_ms") + " (10 times cluster.start_patience)";
+         seconds(event, "patience_ms") +
+         format(" (%lld times cluster.start_patience)", whole(event, "patience_times"));
 }
 
 std::string arrived(const Event& event) {

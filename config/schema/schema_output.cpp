@@ -30,8 +30,8 @@ std::vector<Key> checkpoint_keys() {
           [](auto& job) -> auto& { return job.checkpoint.keep; }),
       bind(
           key("checkpoint.grace", at_least(ValueType::duration, 1),
-              "How long a run that is asked to end (SIGTERM or Ctrl-C to `muster run` or `muster "
-              "coordinate`, SIGTERM to all joined replicas) may take for its last checkpoint; also a run "
+              "How long a run that is asked to end (SIGTERM or Ctrl-C to `muster run`, to "
+              "`muster coordinate`, or to all joined replicas) may take for its last checkpoint; also a run "
               "that fails and keeps its state. Choose a longer time where the disk is slow. The sender of "
               "the signal must wait for this time before it sends SIGKILL."),
           [](auto& job) -> auto& { return job.checkpoint.grace; }),

@@ -174,10 +174,11 @@ bool Arrivals::begin_with_those_here() {
 void Arrivals::report_waiting() {
   if (!run_.setup.start_is_bounded || run_.end.decided() || run_.phase != CoordinatorPhase::forming) return;
   const auto& cluster = run_.setup.job.cluster;
-  port_.raise(make_event(
-      "waiting", {{"replicas", number(cluster.replicas)},
-                  {"loaders", number(cluster.loaders)},
-                  {"patience_ms", milliseconds(Gathering::kPatienceTimes * cluster.start_patience)}}));
+  port_.raise(make_event("waiting",
+                         {{"replicas", number(cluster.replicas)},
+                          {"loaders", number(cluster.loaders)},
+                          {"patience_ms", milliseconds(Gathering::kPatienceTimes * cluster.start_patience)},
+                          {"patience_times", number(Gathering::kPatienceTimes)}}));
 }
 
 // Those who are here wait for the others.

@@ -73,9 +73,10 @@ TEST(EventLines, TheNameOfANodeIsNotSaidTwice) {
 
 TEST(EventLines, SayForHowManyNodesARunWaitsAndForHowLong) {
   EXPECT_EQ(
-      text_of(make_event(
-          "waiting",
-          {{"replicas", std::int64_t{2}}, {"loaders", std::int64_t{1}}, {"patience_ms", 60000.0}})),
+      text_of(make_event("waiting", {{"replicas", std::int64_t{2}},
+                                     {"loaders", std::int64_t{1}},
+                                     {"patience_ms", 60000.0},
+                                     {"patience_times", std::int64_t{10}}})),
       "waits for 2 replicas and 1 loader; fails if none comes for 60.0 s (10 times cluster.start_patience)");
 }
 
