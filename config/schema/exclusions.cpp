@@ -68,7 +68,7 @@ bool has_both(const Job& job, const Exclusion& exclusion) {
 }
 
 Mistake mistake_of(const Exclusion& exclusion, const Job& job, const Places& places) {
-  return mistake_at(places, exclusion.key, "not together with " + exclusion.other,
+  return mistake_at(places, exclusion.key, "incompatible with " + exclusion.other,
                     with_value(job, deciding_key(exclusion.other)) + " and " + with_value(job, exclusion.key),
                     exclusion.allowed);
 }

@@ -122,9 +122,9 @@ TEST(WrongInput, AFolderThatCannotBeOne) {
 
 TEST(WrongInput, EpochsTogetherWithStepsOrRepeat) {
   expect_refused(Folder(), with("epochs = 2", "epochs = 2\nsteps = 7"),
-                 {"job.toml:17:", "train.steps: not together with train.epochs"});
+                 {"job.toml:17:", "train.steps: incompatible with train.epochs"});
   expect_refused(Folder(), with("test_samples = 100", "test_samples = 100\nrepeat = 3"),
-                 {"job.toml:13:", "data.repeat: not together with train.epochs"});
+                 {"job.toml:13:", "data.repeat: incompatible with train.epochs"});
 }
 
 TEST(WrongInput, UnknownNamesWithTheNearestOne) {

@@ -16,9 +16,9 @@ TEST(WrongInput, NoModelAndTwoModels) {
   expect_refused(Folder(), with_model("inputs = 8\n"),
                  {"job.toml:3:2: model.name: missing", "\"linear\"", "library = \"libmodel.so\""});
   expect_refused(Folder(), with_model("name = \"linear\"\nlibrary = \"libmine.so\"\n"),
-                 {"job.toml:5:11: model.library: not together with model.name", "\"linear\"", "exactly one"});
+                 {"job.toml:5:11: model.library: incompatible with model.name", "\"linear\"", "exactly one"});
   expect_refused(Folder(), with_model("file = \"x.pt\"\nlibrary = \"libmine.so\"\n"),
-                 {"model.library: not together with model.file", "exactly one of them"});
+                 {"model.library: incompatible with model.file", "exactly one of them"});
 }
 
 TEST(WrongInput, ALibraryThatIsNone) {

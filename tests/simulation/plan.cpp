@@ -306,7 +306,7 @@ void draw_sharding(std::uint64_t seed, Plan& plan) {
   draw_checkpoints(dice, plan);
 }
 
-// Nor is compression drawn with what goes not together with it (config/schema/exclusions.cpp).
+// Nor is compression drawn with what is incompatible with it (config/schema/exclusions.cpp).
 void draw_compression(std::uint64_t seed, Plan& plan) {
   Dice dice(seed * 0x2545f4914f6cdd1dull + 19);
   const StragglerAction action = plan.job.cluster.straggler.action;

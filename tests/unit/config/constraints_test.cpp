@@ -27,12 +27,12 @@ class JobRules : public ::testing::Test {
 
 TEST_F(JobRules, EpochsExcludeStepsAndRepeat) {
   EXPECT_EQ(mistakes("epochs = 2", "epochs = 2\nsteps = 9"),
-            "job.toml:15:9: train.steps: not together with train.epochs; found train.epochs = 2 and "
+            "job.toml:15:9: train.steps: incompatible with train.epochs; found train.epochs = 2 and "
             "train.steps = 9; "
             "allowed: one of the two\n");
   EXPECT_EQ(
       mistakes("shuffle = true", "repeat = \"forever\""),
-      "job.toml:9:10: data.repeat: not together with train.epochs; found train.epochs = 2 and data.repeat = "
+      "job.toml:9:10: data.repeat: incompatible with train.epochs; found train.epochs = 2 and data.repeat = "
       "\"forever\"; allowed: train.epochs alone, or data.repeat with train.steps\n");
 }
 
@@ -144,7 +144,7 @@ TEST_F(JobRules, AShardedOptimizerNeedsOwners) {
             .mistakes);
   };
   EXPECT_NE(found("one_shot")
-                .find("reduce.algorithm: not together with train.shard_optimizer; found "
+                .find("reduce.algorithm: incompatible with train.shard_optimizer; found "
                       "train.shard_optimizer = true and reduce.algorithm = \"one_shot\"; allowed: \"auto\" "
                       "or another one"),
             std::string::npos)
@@ -157,7 +157,7 @@ TEST_F(JobRules, ClippingNeedsTheWholeGradient) {
   EXPECT_EQ(mistakes("remainder = \"keep\"", "clip_norm = 0.0"),
             "job.toml:15:13: train.clip_norm: out of range; found 0.0; allowed: a number above 0\n");
   const std::string both = mistakes("remainder = \"keep\"", "clip_norm = 0.5\nshard_optimizer = true");
-  EXPECT_NE(both.find("train.clip_norm: not together with train.shard_optimizer; found train.shard_optimizer "
+  EXPECT_NE(both.find("train.clip_norm: incompatible with train.shard_optimizer; found train.shard_optimizer "
                       "= true and train.clip_norm = 0.5; allowed: one of "
                       "the two"),
             std::string::npos)
@@ -169,9 +169,9 @@ TEST_F(JobRules, CompressionExcludesWhatCannotHaveTheStatesOfShards) {
                                     "compression = {name = \"powersgd\"}\nshard_optimizer = true") +
                            "[cluster.straggler]\naction = \"speculate\"\n";
   const std::string found = render(read_job_text(text, "job.toml", {}, sample::declarations()).mistakes);
-  EXPECT_NE(found.find("train.shard_optimizer: not together with train.compression"), std::string::npos)
+  EXPECT_NE(found.find("train.shard_optimizer: incompatible with train.compression"), std::string::npos)
       << found;
-  EXPECT_NE(found.find("cluster.straggler.action: not together with train.compression"), std::string::npos)
+  EXPECT_NE(found.find("cluster.straggler.action: incompatible with train.compression"), std::string::npos)
       << found;
   const std::string ratio =
       mistakes("remainder = \"keep\"", "compression = {name = \"powersgd\", ratio = 0.5}");

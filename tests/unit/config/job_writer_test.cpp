@@ -96,7 +96,7 @@ TEST_F(JobRoundTrip, RandomJobs) {
         key.set(job, key.value.choices[random() % key.value.choices.size()]);
       }
     }
-    if (job.train.shards_have_state()) {  // what goes not together with compression
+    if (job.train.shards_have_state()) {  // what is incompatible with compression
       job.train.shard_optimizer = false;
       job.cluster.straggler.action = StragglerAction::shed;
     }

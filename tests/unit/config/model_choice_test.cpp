@@ -87,7 +87,7 @@ TEST_F(ModelChoice, ALibraryDeclaresTheOptionsOfItsModel) {
 TEST_F(ModelChoice, ExactlyOneIsGiven) {
   expect_mistake("", "job.toml:3:2: model.name: missing; allowed: \"fashion_cnn\" or \"mlp\"; or file = ");
   expect_mistake("name = \"mlp\"\nfile = " + path("model.pt") + "\n",
-                 "job.toml:5:8: model.file: not together with model.name");
+                 "job.toml:5:8: model.file: incompatible with model.name");
   expect_mistake("name = \"mlp\"\nfile = \"a\"\nlibrary = \"b\"\nhidden = [1]\n", "exactly one of them");
   expect_mistake("name = \"mlp\"\nentry = \"mine\"\n", "model.entry: belongs to model.library");
   expect_mistake("file = \"\"\n", "model.file");
