@@ -12,13 +12,15 @@ import subprocess
 import tempfile
 
 NETWORK = "10.77.0"
+# What goes before a command so that it is process 1 of a pid namespace, and ends when this process is killed.
+OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
-def judge(check, shaped=False):
+def judge(check, shaped=False, own_pids=False):
     """The exit code of a test: `check(folder)`, whose AssertionError says what does not hold. Then the logs in the folder are shown.
 
-    `shaped`: it needs links of a given speed."""
-    reason = cannot_run(shaped)
+    `shaped`: it needs links of a given speed. `own_pids`: it needs pid namespaces."""
+    reason = cannot_run(shaped) or (cannot_have_own_pids() if own_pids else None)
     if reason:
         print(f"cannot run: {reason}")
         return 77
@@ -57,6 +59,14 @@ def cannot_run(shaped=False):
         return None if limited.returncode == 0 else f"no speed can be set: {limited.stdout.strip()}"
     finally:
         subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+def cannot_have_own_pids():
+    """Why no pid namespace can be made here; None if one can."""
+    if shutil.which("unshare") is None:
+        return "unshare missing: install util-linux"
+    made = subprocess.run([*OWN_PIDS, "true"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return None if made.returncode == 0 else f"no pid namespace can be made: {made.stdout.strip()}"
 
 
 # What waits for longer than half a second is dropped, as by a switch with a large buffer.
