@@ -93,9 +93,9 @@ void Children::kill_all() {
   for (Child& child : running_) kill(child);
 }
 
-void Children::kill(std::int64_t pid) {
+void Children::kill(std::uint64_t launched) {
   for (Child& child : running_) {
-    if (child.pid == pid) kill(child);
+    if (child.launched == launched) kill(child);
   }
 }
 

@@ -27,7 +27,7 @@ class Children {
 
   /// Starts `command` in a process group of its own (a terminal's Ctrl-C does not reach it), without input,
   /// its output on stderr, and all its threads on these cores (empty: on all). `launched`: a number of this
-  /// start, by which its end is told. Throws Error.
+  /// start, by which it is known. Throws Error.
   pid_t start(const NodeName& name, const std::vector<std::string>& command, const std::vector<int>& cores,
               std::uint64_t launched);
 
@@ -57,8 +57,8 @@ class Children {
 
   bool any() const { return !running_.empty(); }
   void kill_all();
-  /// If it is a child that has not ended.
-  void kill(std::int64_t pid);
+  /// The child with this number of its start, unless it has ended.
+  void kill(std::uint64_t launched);
   /// Waits for all to end; kills those that have not within `patience`. Returns those that had not been told.
   std::vector<Ended> end_within(std::chrono::milliseconds patience);
 

@@ -64,10 +64,10 @@ void Launcher::start_anew(const coordinator_actor& coordinator) {
   }
 }
 
-void Launcher::end_lost(const std::vector<std::int64_t>& pids) {
-  for (const std::int64_t pid : pids) lost_.push_back({pid, Clock::now() + kLostGrace});
+void Launcher::end_lost(const std::vector<std::uint64_t>& launched) {
+  for (const std::uint64_t start : launched) lost_.push_back({start, Clock::now() + kLostGrace});
   while (!lost_.empty() && lost_.front().until <= Clock::now()) {
-    children.kill(lost_.front().pid);
+    children.kill(lost_.front().launched);
     lost_.pop_front();
   }
 }

@@ -34,8 +34,8 @@ class Launcher {
   void start_no_more();
 
   /// Who lives although it counts as lost has been told to end. If it stands still it does not hear that, and
-  /// keeps its device from the one that is to take its place.
-  void end_lost(const std::vector<std::int64_t>& pids);
+  /// keeps its device from the one that is to take its place. `launched`: the numbers of their starts.
+  void end_lost(const std::vector<std::uint64_t>& launched);
 
   Children children;
   /// Those that user code has ended, or a signal with which the last replica was gone.
@@ -46,7 +46,7 @@ class Launcher {
   static constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
   static constexpr auto kLostGrace = std::chrono::milliseconds(5000);
   struct Lost {
-    std::int64_t pid;
+    std::uint64_t launched;
     Clock::time_point until;
   };
   struct Waiting {

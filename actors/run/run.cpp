@@ -285,10 +285,8 @@ Report run_in(caf::actor_system& system, Preflight flight, const RunOptions& opt
   RunListeners listeners(options,
                          kept ? [kept](const Event& event) { kept->report(event); } : EventFeed::OnEvent());
   CoordinatorSetup setup = coordinator_setup(flight, options, ending);
-  setup.on_event = [&lost, &listeners](const Event& event) {
-    lost.note(event);
-    listeners.report(event);
-  };
+  setup.on_event = [&listeners](const Event& event) { listeners.report(event); };
+  setup.on_lost = [&lost](std::uint64_t launched) { lost.note(launched); };
   setup.on_progress = [&listeners](const Progress& progress, const DataFacts& facts) {
     listeners.report(progress, facts);
   };

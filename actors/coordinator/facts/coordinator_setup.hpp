@@ -1,6 +1,7 @@
 // What a coordinator is started with.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,6 +40,8 @@ struct CoordinatorSetup {
   /// Called by the actor, on its thread; must not block. Any may be empty.
   std::function<void(const Event&)> on_event;
   std::function<void(const Progress&, const DataFacts&)> on_progress;
+  /// A node that a launcher started counts as lost. `launched`: as in Join.
+  std::function<void(std::uint64_t launched)> on_lost;
   /// Which steps are told of by the event `progress`; null: none. Used by the actor alone until its end.
   std::shared_ptr<ProgressHistory> progress = nullptr;
   std::function<void()> on_conclude;          ///< once: the outcome is known, and all are told to end

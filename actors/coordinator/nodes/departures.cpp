@@ -69,6 +69,8 @@ void Departures::lost(const NodeName& who, const std::string& noticed_by, const 
                                   {"step", number(step)},
                                   {"noticed_by", noticed_by},
                                   {"reason", reason}}));
+  const std::uint64_t launched = run_.membership->at(who).process.launched;
+  if (launched != 0 && run_.setup.on_lost) run_.setup.on_lost(launched);
   if (!run_.begun && run_.setup.by_hand && !run_.comes_later(who))
     return lost_before_begin(who, reason, again);
   if (!goes_on) {
