@@ -47,7 +47,7 @@ class MemoryJournal final : public Journal {
     if (!alive_()) return;
     const auto death = std::exchange(disk_->death, JournalDisk::Death::none);
     if (death == JournalDisk::Death::before) return die_();
-    refuse_usurped(entry.term, disk_->entry ? disk_->entry->term : 0, "memory");
+    refuse_usurped(entry, disk_->entry, "memory");
     if (disk_->full) throw Error("the disk is full");
     if (disk_->entry && disk_->entry->view.number > 0) disk_->before.push_front(*disk_->entry);
     if (disk_->before.size() > JournalDisk::kBeforeMax) disk_->before.pop_back();

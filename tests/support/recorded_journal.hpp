@@ -17,6 +17,7 @@ class RecordedJournal final : public Journal {
   std::optional<JournalEntry> read() override { return entry; }
   void write(const JournalEntry& written) override {
     if (taken) throw TakenOver("another coordinator has taken this run over");
+    refuse_usurped(written, entry, "memory");
     if (full) throw Error("the disk is full");
     log_.add("journal view " + std::to_string(written.view.number));
     entry = written;

@@ -165,7 +165,7 @@ class FileJournal final : public Journal {
   }
 
   void write(const JournalEntry& entry) override {
-    refuse_usurped(entry.term, term_there(), path_.string());
+    refuse_usurped(entry, entry_there(), path_.string());
     const std::string text = encode_journal(entry);
     const std::span<const std::byte> piece = std::as_bytes(std::span(text));
     try {
@@ -192,11 +192,10 @@ class FileJournal final : public Journal {
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
-  // 0: none, or a damaged one, which is replaced.
-  std::uint64_t term_there() const {
+  // None, too, where it is damaged: it is replaced.
+  std::optional<JournalEntry> entry_there() const {
     const auto bytes = bytes_there();
-    const auto entry = bytes ? decode_journal(*bytes) : std::nullopt;
-    return entry ? entry->term : 0;
+    return bytes ? decode_journal(*bytes) : std::nullopt;
   }
 
   std::string room_for(std::size_t bytes) const {
@@ -213,10 +212,15 @@ class FileJournal final : public Journal {
 
 }  // namespace
 
-void refuse_usurped(std::uint64_t term, std::uint64_t there, const std::string& where) {
-  if (there <= term || canary("no-fencing")) return;
-  throw TakenOver("another coordinator has taken this run over (term " + std::to_string(there) + " in " +
-                  where + ")");
+// An entry of its own writer is no other's: a write may have come to the disk though it failed.
+void refuse_usurped(const JournalEntry& entry, const std::optional<JournalEntry>& there,
+                    const std::string& where) {
+  if (!there || canary("no-fencing")) return;
+  const bool later = there->term > entry.term;
+  const bool same_term = there->term == entry.term && there->writer != entry.writer;
+  if (!later && !same_term) return;
+  throw TakenOver("another coordinator has taken this run over (term " + std::to_string(there->term) +
+                  " in " + where + ")");
 }
 
 // CBOR and, behind it, 64 digits of its SHA-256.

@@ -33,7 +33,7 @@ struct JournalEntry {
   std::uint64_t writer = 0;  ///< the coordinator that wrote it: a number by chance; 0: not known
 };
 
-/// Another coordinator has written to the journal since: its term is higher.
+/// Another coordinator has written to the journal since: its term is not lower.
 class TakenOver : public Error {
  public:
   using Error::Error;
@@ -50,7 +50,7 @@ class Journal {
   virtual ~Journal() = default;
   /// Nothing if there is none. Throws Error if it cannot be read, DamagedJournal if it is damaged.
   virtual std::optional<JournalEntry> read() = 0;
-  /// On disk when it returns. Throws Error; TakenOver if what lies there has a higher term.
+  /// On disk when it returns. Throws Error; TakenOver as refuse_usurped.
   virtual void write(const JournalEntry& entry) = 0;
 };
 
@@ -58,8 +58,11 @@ class Journal {
 /// on another host (folder_lease.hpp).
 std::shared_ptr<Journal> make_journal(const std::filesystem::path& path);
 
-/// Throws TakenOver if the term that lies `there` is of a later coordinator.
-void refuse_usurped(std::uint64_t term, std::uint64_t there, const std::string& where);
+/// Throws TakenOver if what lies `there` has a higher term, or the same term of another writer: two
+/// coordinators that were started with one journal have the same term. If both have written, the one whose
+/// entry lies there goes on.
+void refuse_usurped(const JournalEntry& entry, const std::optional<JournalEntry>& there,
+                    const std::string& where);
 
 std::string encode_journal(const JournalEntry& entry);
 /// Nothing if the text is damaged.

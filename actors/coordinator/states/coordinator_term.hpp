@@ -1,6 +1,7 @@
 // The term of a coordinator, and whether its journal says so: each one that is started takes a higher term
 // than those before it, and writes it down before anybody is listened to. Two that were started with one
-// journal have the same term, until one of them writes. Pure. For one thread at a time.
+// journal have the same term: Journal::write tells them apart by their writer. Pure. For one thread at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,7 @@ class CoordinatorTerm {
   void journal_lacks_it() { journal_is_behind_ = true; }
   bool journal_is_behind() const { return journal_is_behind_; }
   /// The journal has this term and all that is known.
-  void noted();
-  /// Whether the journal is to be read before it is written: it has not had this term yet.
-  bool is_new() const { return noted_ != number_; }
-  /// What lies in the journal, of this term and writer, is another coordinator's, and no older than this one.
-  bool is_beaten_by(std::uint64_t term, std::uint64_t writer) const;
+  void noted() { journal_is_behind_ = false; }
 
   /// Another coordinator has the journal: this one decides nothing any more.
   void take_over() { taken_over_ = true; }
@@ -35,7 +32,6 @@ class CoordinatorTerm {
 
  private:
   std::uint64_t number_ = 1;
-  std::uint64_t noted_ = 0;
   std::uint64_t writer_ = 0;
   bool journal_is_behind_ = false;
   bool taken_over_ = false;

@@ -14,7 +14,6 @@ void JournalKeeper::note(const View& view, bool ended) {
   if (!run_.setup.journal || (canary("no-journal") && view.number > 0)) return;
   const bool goes_back = view.back && view.number != run_.view.number;
   try {
-    if (run_.term.is_new()) refuse_equal();
     run_.setup.journal->write({run_.setup.job_hash, run_.term.number(), view.number == 0 ? beginning() : view,
                                run_.membership->admission().free_numbers(), ended, run_.report.completed(),
                                run_.report.steps, run_.report.samples, run_.report.weights_sha256,
@@ -27,19 +26,6 @@ void JournalKeeper::note(const View& view, bool ended) {
     taken_over(error.what());
     throw;
   }
-}
-
-// Two that were started with the same journal have the same term, until one of them writes.
-void JournalKeeper::refuse_equal() const {
-  std::optional<JournalEntry> there;
-  try {
-    there = run_.setup.journal->read();
-  } catch (const DamagedJournal&) {
-    return;  // the write replaces it
-  }
-  if (there && run_.term.is_beaten_by(there->term, there->writer))
-    throw TakenOver("another coordinator has taken this run over (term " + std::to_string(there->term) +
-                    " in its journal)");
 }
 
 // Another coordinator has begun with this journal: nodes are told nothing, for they are its members now.

@@ -39,7 +39,6 @@ class JournalKeeper {
   void give_up_journal();
 
  private:
-  void refuse_equal() const;
   void taken_over(const std::string& reason);
   View beginning() const;
 

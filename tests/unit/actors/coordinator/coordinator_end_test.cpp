@@ -25,6 +25,7 @@ struct OneJournal final : Journal {
   std::optional<JournalEntry> read() override { return entry; }
   void write(const JournalEntry& written) override {
     if (taken) throw TakenOver("another coordinator has taken this run over");
+    refuse_usurped(written, entry, "memory");
     if (full) throw Error("the disk is full");
     entry = written;
     if (fails_late) throw Error("the folder cannot be synchronized");

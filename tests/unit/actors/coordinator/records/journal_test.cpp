@@ -5,7 +5,9 @@
 #include <caf/deep_to_string.hpp>
 #include <concepts>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 
 #include "gpu/optimizer/state_hash.hpp"
 #include "muster/error.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace muster {
 namespace {
@@ -61,6 +64,42 @@ TEST(Journal, OfAnOlderProgramIsRead) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->epochs.at(0).view, 0u);
   EXPECT_TRUE(read->epochs.at(0).same_as(entry.epochs[0]));
+}
+
+JournalEntry entry_of(std::uint64_t term, std::uint64_t writer) {
+  JournalEntry entry;
+  entry.term = term;
+  entry.writer = writer;
+  return entry;
+}
+
+bool refuses(const JournalEntry& entry, const std::optional<JournalEntry>& there) {
+  try {
+    refuse_usurped(entry, there, "here");
+  } catch (const TakenOver&) {
+    return true;
+  }
+  return false;
+}
+
+TEST(Journal, RefusesWhoWritesBehindAnotherCoordinator) {
+  EXPECT_FALSE(refuses(entry_of(5, 7), std::nullopt));
+  EXPECT_FALSE(refuses(entry_of(5, 7), entry_of(4, 8)));
+  EXPECT_FALSE(refuses(entry_of(5, 7), entry_of(5, 7))) << "it wrote that itself";
+  EXPECT_TRUE(refuses(entry_of(5, 7), entry_of(5, 8)));
+  EXPECT_TRUE(refuses(entry_of(5, 7), entry_of(6, 8)));
+}
+
+// Two that were started at the same time on two hosts.
+TEST(Journal, ComparesTermAndWriterAtEachWrite) {
+  const testing::TemporaryFolder folder;
+  const auto journal = make_journal(folder.path() / "job.journal");
+  journal->write(entry_of(5, 7));
+  journal->write(entry_of(5, 7));
+  const std::string others = encode_journal(entry_of(5, 8));
+  std::ofstream(folder.path() / "job.journal", std::ios::binary) << others;
+  EXPECT_THROW(journal->write(entry_of(5, 7)), TakenOver);
+  EXPECT_EQ(journal->read()->writer, 8u);
 }
 
 // One whose place cannot be looked at may be there.

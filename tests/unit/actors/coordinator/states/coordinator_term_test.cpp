@@ -12,15 +12,6 @@ TEST(CoordinatorTerm, IsHigherThanThatOfTheCoordinatorBefore) {
   EXPECT_EQ(term.number(), 5u);
 }
 
-TEST(CoordinatorTerm, IsNewUntilTheJournalHasIt) {
-  CoordinatorTerm term;
-  EXPECT_TRUE(term.is_new());
-  term.noted();
-  EXPECT_FALSE(term.is_new());
-  term.rise_above(1);
-  EXPECT_TRUE(term.is_new());
-}
-
 TEST(CoordinatorTerm, RisesAboveWhatMembersHaveHeard) {
   CoordinatorTerm term;
   term.follow(4);
@@ -39,17 +30,8 @@ TEST(CoordinatorTerm, AJournalMayLackWhatAMemberTold) {
   term.noted();
   term.journal_lacks_it();
   EXPECT_TRUE(term.journal_is_behind());
-  EXPECT_FALSE(term.is_new());
-}
-
-TEST(CoordinatorTerm, AnotherWriterOfTheSameTermWasFirst) {
-  CoordinatorTerm term;
-  term.set_writer(7);
-  term.follow(4);
-  EXPECT_FALSE(term.is_beaten_by(4, 8));
-  EXPECT_TRUE(term.is_beaten_by(5, 8));
-  EXPECT_TRUE(term.is_beaten_by(6, 8));
-  EXPECT_FALSE(term.is_beaten_by(5, 7)) << "it wrote that itself";
+  term.noted();
+  EXPECT_FALSE(term.journal_is_behind());
 }
 
 TEST(CoordinatorTerm, IsTakenOverForGood) {

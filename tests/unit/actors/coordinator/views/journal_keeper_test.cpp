@@ -14,6 +14,11 @@ class JournalKeeperTest : public PartTest {
     job_.run.setup.job.cluster.give_up_after = std::chrono::seconds(10);
     job_.run.term.set_writer(77);
   }
+  void another_writes_in_the_same_term() {
+    journal_->entry = JournalEntry{};
+    journal_->entry->term = job_.run.term.number();
+    journal_->entry->writer = 78;
+  }
   View next_view() const {
     View view = job_.run.view;
     ++view.number;
@@ -84,12 +89,19 @@ TEST_F(JournalKeeperTest, AMissingLastEntryIsReported) {
 }
 
 TEST_F(JournalKeeperTest, OfTwoWithTheSameTermTheFirstToWriteWins) {
-  journal_->entry = JournalEntry{};
-  journal_->entry->term = job_.run.term.number();
-  journal_->entry->writer = 78;
+  another_writes_in_the_same_term();
   EXPECT_FALSE(keeper_.noted(next_view()));
   EXPECT_TRUE(job_.run.term.taken_over());
   EXPECT_EQ(journal_->entry->writer, 78u) << "nothing was written";
+}
+
+// Both had read the journal before either wrote.
+TEST_F(JournalKeeperTest, OfTwoWithTheSameTermTheLastToWriteWinsIfBothHaveWritten) {
+  EXPECT_TRUE(keeper_.noted(next_view()));
+  another_writes_in_the_same_term();
+  EXPECT_FALSE(keeper_.noted(next_view()));
+  EXPECT_TRUE(job_.run.term.taken_over());
+  EXPECT_EQ(journal_->entry->writer, 78u) << "nothing more was written";
 }
 
 TEST_F(JournalKeeperTest, AViewIsOutdatedOnceANewcomerInItIsGone) {
