@@ -381,7 +381,7 @@ void NodeState::let_go() {
 
 node_actor::behavior_type node(NodeState::Self self, NodeSetup setup) {
   self->state.start(self, std::move(setup));
-  const auto pass_on = [self](const auto& message) { self->send(self->state.coordinator(), message); };
+  const auto pass_on = [self](const auto& message) { self->state.pass_on(message); };
   return {[=](const Welcome& message) { self->state.on(message); },
           [=](const Ready& message) { self->state.on(message); },
           [=](const Install& message) { self->state.on(message); },
