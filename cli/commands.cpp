@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "actors/processes/descriptors.hpp"
+#include "base/line_output.hpp"
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "muster/command_line.hpp"
@@ -60,7 +61,7 @@ const std::string& program() {
 int wrong_usage(const std::string& command, const std::string& what) {
   const std::string name = command.empty() ? "muster" : "muster " + command;
   const std::string help = program() + (command.empty() ? "" : " " + command) + " --help";
-  std::fprintf(stderr, "%s: %s\nTry '%s'.\n", name.c_str(), what.c_str(), help.c_str());
+  error_output().print(name + ": " + what + "\nTry '" + help + "'.");
   return kWrong;
 }
 
@@ -125,7 +126,7 @@ int main(int argc, char** argv, const Registry& registry) {
     try {
       return command.run({arguments.begin() + 1, arguments.end()}, registry);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "muster: %s\n", error.what());
+      error_output().print(std::string("muster: ") + error.what());
       return kFailed;
     }
   }

@@ -1,9 +1,9 @@
 // muster coordinate: a run whose nodes are started by hand, on as many machines as there are.
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 
 #include "actors/processes/host_lookup.hpp"
+#include "base/line_output.hpp"
 #include "base/this_machine.hpp"
 #include "cli/training.hpp"
 #include "config/values/address.hpp"
@@ -36,9 +36,8 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
   if (host.find('/') != std::string::npos)
     return "--listen is HOST:PORT; found '" + address + "'" +
            (address_in_url(address) ? ", which is a URL; write " + *address_in_url(address) : "");
-  const std::string why = why_no_answer(host, kLookMax, [](const std::string& text) {
-    std::fprintf(stderr, "muster coordinate: %s\n", text.c_str());
-  });
+  const std::string why = why_no_answer(
+      host, kLookMax, [](const std::string& text) { error_output().print("muster coordinate: " + text); });
   if (!why.empty()) return "--listen " + address + ": " + why;
   if (!is_loopback(host) && !given.count("insecure")) {
     return "--listen " + host +
@@ -51,8 +50,9 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
   const std::string reached =
       is_any_address(host) ? address_text(host_name(), options.port) : given["listen"].as<std::string>();
   options.on_listening = [reached] {
-    std::fprintf(stderr, "muster coordinate: on each machine:  %s join --coordinator %s\n",
-                 std::filesystem::path(program()).filename().c_str(), reached.c_str());
+    error_output().print(
+        "muster coordinate: on each machine:  " + std::filesystem::path(program()).filename().string() +
+        " join --coordinator " + reached);
   };
   return {};
 }

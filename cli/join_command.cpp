@@ -1,8 +1,7 @@
 // muster join: one replica (or loader) of a run that is coordinated elsewhere.
-#include <cstdio>
-
 #include "actors/node/node_process.hpp"
 #include "actors/processes/host_lookup.hpp"
+#include "base/line_output.hpp"
 #include "cli/job_arguments.hpp"
 #include "config/placement.hpp"
 #include "config/values/address.hpp"
@@ -78,7 +77,7 @@ int join_command(const Arguments& arguments, const Registry& registry) {
   if (given->count("orphan-after"))
     join.orphan_after = std::chrono::seconds((*given)["orphan-after"].as<std::int64_t>());
   join.unchecked = given->count("unchecked") > 0;
-  join.say = [](const std::string& text) { std::fprintf(stderr, "muster join: %s\n", text.c_str()); };
+  join.say = [](const std::string& text) { error_output().print("muster join: " + text); };
   if (const std::string why = why_no_answer(join.node.host, join.patience, join.say); !why.empty()) {
     join.say("no coordinator at " + address + ": " + why);
     return kFailed;

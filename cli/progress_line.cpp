@@ -3,8 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdio>
-
+#include "base/line_output.hpp"
 #include "cli/event_lines.hpp"
 #include "cli/format.hpp"
 
@@ -32,13 +31,11 @@ ProgressLine::ProgressLine(const Job& job, bool quiet, bool by_hand)
 
 // A line that is wider than the terminal would leave its beginning behind each time it is written over.
 void ProgressLine::write_over(const std::string& text) {
-  std::fprintf(stderr, "\r%s\x1b[K", text.substr(0, terminal_columns() - 1).c_str());
-  partial_ = true;
+  error_output().print_over(text.substr(0, terminal_columns() - 1));
 }
 
 void ProgressLine::write_line(const std::string& text) {
-  std::fprintf(stderr, "%s%s%s\n", partial_ ? "\r" : "", text.c_str(), partial_ ? "\x1b[K" : "");
-  partial_ = false;
+  error_output().print(text);
 }
 
 void ProgressLine::measure(std::uint64_t samples, std::uint64_t step) {
@@ -76,8 +73,7 @@ void ProgressLine::show(const Progress& progress, const DataFacts& facts) {
 }
 
 void ProgressLine::end() {
-  if (partial_) std::fputs("\r\x1b[K", stderr);
-  partial_ = false;
+  if (terminal_) error_output().print_over("");
 }
 
 // All of it is the event's own, so that it is true of this epoch: the last step that was told of may be of

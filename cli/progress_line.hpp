@@ -35,7 +35,6 @@ class ProgressLine {
   const bool quiet_;
   const bool by_hand_;
   const bool terminal_;
-  bool partial_ = false;           // the terminal's line is not ended
   bool run_ends_ = false;          // it was told to: what it prints last is to stay
   bool all_leave_ = false;         // the last epoch has ended
   std::uint64_t total_steps_ = 0;  // 0: not known

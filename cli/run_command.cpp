@@ -11,9 +11,11 @@
 #include <memory>
 #include <utility>
 
+#include "base/line_output.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "base/time_of_day.hpp"
+#include "cli/format.hpp"
 #include "cli/job_arguments.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/training.hpp"
@@ -119,10 +121,11 @@ std::string wrong_key(const std::string& given) {
 }
 
 void print_summary(const Report& report) {
-  std::fprintf(stderr, "completed: %llu steps, %llu samples in %.1f s (%.0f samples/s)  weights_sha256 %s\n",
-               static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.samples),
-               report.wall_seconds, report.samples_per_second, report.weights_sha256.c_str());
-  if (!report.checkpoint.empty()) std::fprintf(stderr, "weights: %s\n", report.checkpoint.c_str());
+  error_output().print(
+      format("completed: %llu steps, %llu samples in %.1f s (%.0f samples/s)  weights_sha256 %s",
+             static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.samples),
+             report.wall_seconds, report.samples_per_second, report.weights_sha256.c_str()));
+  if (!report.checkpoint.empty()) error_output().print("weights: " + report.checkpoint);
 }
 
 // The command line, without one of its words.
@@ -148,24 +151,23 @@ void print_how_to_go_on(const Report& report, const std::string& command, OnNotF
   const bool again = on_not_finite == OnNotFinite::stop && report.event_counts.contains("not_finite");
   const bool failed = report.outcome == "failed";
   const bool older = report.kept->step < report.steps;
-  std::fprintf(
-      stderr, "muster: the state of step %llu is kept%s; %s: %s%s\n",
-      static_cast<unsigned long long>(report.kept->step),
-      older ? (" (of " + std::to_string(report.steps) + " that were done)").c_str() : "",
+  const std::string how =
       again    ? "a resume finds the next step not finite again; to go on with weights that are not numbers"
       : failed ? "once the cause is mended go on with"
-               : "go on with",
-      command.c_str(), again ? " --set train.not_finite=report" : "");
+               : "go on with";
+  error_output().print("muster: the state of step " + std::to_string(report.kept->step) + " is kept" +
+                       (older ? " (of " + std::to_string(report.steps) + " that were done)" : "") + "; " +
+                       how + ": " + command + (again ? " --set train.not_finite=report" : ""));
 }
 
 // Nobody could tell them of the end: what they have done is worth more than any checkpoint.
 void print_who_may_live(const Report& report, const std::string& command) {
   const std::string kept =
       report.kept ? "; --resume would go back to step " + std::to_string(report.kept->step) : std::string();
-  std::fprintf(stderr,
-               "muster: replicas that were not heard may train on, and are found again by: %s\n"
-               "muster: with --resume, which is for when they are gone, their steps would be lost%s\n",
-               command.c_str(), kept.c_str());
+  error_output().print("muster: replicas that were not heard may train on, and are found again by: " +
+                       command);
+  error_output().print("muster: with --resume, which is for when they are gone, their steps would be lost" +
+                       kept);
 }
 
 bool leave_report(const Report& report, const std::string& file) {
@@ -173,7 +175,7 @@ bool leave_report(const Report& report, const std::string& file) {
     write_report(report, file);
     return true;
   } catch (const Error& error) {
-    std::fprintf(stderr, "muster: %s\n", error.what());
+    error_output().print(std::string("muster: ") + error.what());
     return false;
   }
 }
@@ -187,6 +189,11 @@ Report run_with_progress(const Job& job, const RunOptions& options, ProgressLine
   return run(job, options);
 }
 
+std::string without_line_end(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 // Runs the job; whatever becomes of it, there is a report and a code.
 Report run_and_report(const Job& job, const RunOptions& options, ProgressLine& progress, bool quiet,
                       int& code) {
@@ -196,15 +203,15 @@ Report run_and_report(const Job& job, const RunOptions& options, ProgressLine& p
     if (report.completed() && !quiet) print_summary(report);
     return report;
   } catch (const JobRefused& refused) {
-    std::fprintf(stderr, "%s", refused.what());
+    error_output().print(without_line_end(refused.what()));
     code = kWrong;
     return refused_report(job, refused.what());
   } catch (const NothingToResume& error) {
-    std::fprintf(stderr, "muster: %s\n", error.what());
+    error_output().print(std::string("muster: ") + error.what());
     code = kWrong;
     return refused_report(job, error.what());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "muster: failed: %s\n", error.what());
+    error_output().print(std::string("muster: failed: ") + error.what());
     code = kFailed;
     return refused_report(job, error.what());
   }
@@ -264,7 +271,7 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
   run_options.on_event = [&](const Event& event) {
     lines->write(event);
     if (event.name == "started" && !quiet && parsed.job->checkpoint.folder.empty())
-      std::fprintf(stderr, "checkpoint.folder is not set: nothing is kept of a run that is cut short\n");
+      error_output().print("checkpoint.folder is not set: nothing is kept of a run that is cut short");
     progress.show(event);
   };
   run_options.on_progress = [&](const Progress& news, const DataFacts& facts) { progress.show(news, facts); };
@@ -276,8 +283,8 @@ int train(const Training& training, const Arguments& arguments, const Registry& 
     print_how_to_go_on(report, command_to_go_on(training.command, arguments, *report.kept),
                        parsed.job->train.not_finite);
   else if (!report.completed() && report.steps > 0 && parsed.job->checkpoint.folder.empty())
-    std::fprintf(stderr, "muster: nothing is kept of %llu steps: checkpoint.folder is not set\n",
-                 static_cast<unsigned long long>(report.steps));
+    error_output().print("muster: nothing is kept of " + std::to_string(report.steps) +
+                         " steps: checkpoint.folder is not set");
   return code;
 }
 

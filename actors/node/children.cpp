@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "actors/processes/spawn.hpp"
+#include "base/line_output.hpp"
 #include "gpu/core_shares.hpp"
 #include "muster/error.hpp"
 
@@ -131,10 +131,9 @@ void Children::reap_within(std::chrono::milliseconds patience, std::vector<Ended
     if (any()) ::poll(waits.data(), waits.size(), 20);
   }
   for (const Child& child : running_) {
-    std::fprintf(stderr,
-                 "muster: process %d of %s was killed and does not end: its kernel may wait for a disk or a "
-                 "device, or a debugger holds it\n",
-                 static_cast<int>(child.pid), child.name.text().c_str());
+    error_output().print("muster: process " + std::to_string(child.pid) + " of " + child.name.text() +
+                         " was killed and does not end: its kernel may wait for a disk or a device, or a "
+                         "debugger holds it");
     if (child.descriptor >= 0) ::close(child.descriptor);
   }
   running_.clear();

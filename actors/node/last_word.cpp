@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/line_output.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {
@@ -28,15 +29,6 @@ std::string_view name_of_crash(int signal) {
       return "Illegal instruction";
     default:
       return "Aborted";
-  }
-}
-
-// In a handler, too.
-void print_at_once(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
@@ -120,10 +112,10 @@ void LastWord::speak(int signal) {
   const std::size_t with_in = text_.size();
   note_->write_current(text_);
   if (text_.size() == with_in) text_.cut(before);
+  said_ = true;  // the others are told, whatever becomes of the lines
   print_at_once(begins_);
   print_at_once(text_.view());
   print_at_once("\n");
-  said_ = true;
 }
 
 // A library's or the user's handler may print where in the code it was.

@@ -61,8 +61,8 @@ void NodeState::start(Self self, NodeSetup setup) {
   board_->node = node_actor(self);
   self->set_down_handler([this](const caf::down_msg&) {
     if (setup_.on_orphaned && own_.may_be_member()) {
-      notice("the coordinator is gone; steps go on, and it is looked for");
-      return setup_.on_orphaned(job_->cluster.orphan_after);
+      setup_.on_orphaned(job_->cluster.orphan_after);
+      return notice("the coordinator is gone; steps go on, and it is looked for");
     }
     if (setup_.on_stop) setup_.on_stop(Stop{false, "the coordinator is gone", !reports_.leaving()});
     let_go();  // nobody is left to work for
@@ -381,7 +381,7 @@ void NodeState::let_go() {
 
 node_actor::behavior_type node(NodeState::Self self, NodeSetup setup) {
   self->state.start(self, std::move(setup));
-  const auto pass_on = [self](const auto& message) { self->send(self->state.coordinator(), message); };
+  const auto pass_on = [self](const auto& message) { self->state.pass_on(message); };
   return {[=](const Welcome& message) { self->state.on(message); },
           [=](const Ready& message) { self->state.on(message); },
           [=](const Install& message) { self->state.on(message); },

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "actors/data_plane/data_plane.hpp"
@@ -121,7 +122,14 @@ class NodeState {
   void on(const Compared& message);
   void on(const Reach& message);
 
-  const coordinator_actor& coordinator() const { return setup_.coordinator; }
+  /// What the coordinator is told as it is. Of progress, only as much as it may read.
+  template <class Message>
+  void pass_on(const Message& message) {
+    if constexpr (std::is_same_v<Message, Progress>) {
+      if (reports_.holds_back(message)) return;
+    }
+    self_->send(setup_.coordinator, message);
+  }
 
  private:
   void make_replica(const View& view);

@@ -13,6 +13,7 @@ void NodeState::notice(const std::string& text) const {
 
 void NodeState::on(const Pulse& message) {
   if (!link_.heard(message, self_->clock().now())) return;
+  if (const auto progress = reports_.heard()) self_->send(setup_.coordinator, *progress);
   if (checkpointer_) checkpointer_->known(message.kept_step);
   if (link_.ends_silence()) notice("the coordinator is heard again");
   if (setup_.joins && link_.waits_for_others(message.waits_for))

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <random>
 
 #include <caf/io/all.hpp>
@@ -27,6 +26,7 @@
 #include "actors/rules/watch/return_time.hpp"
 #include "actors/user_calls/call_note.hpp"
 #include "actors/user_calls/watched_registry.hpp"
+#include "base/line_output.hpp"
 #include "base/mutex.hpp"
 #include "muster/run.hpp"
 #include "transport/ucx/ucx_transport.hpp"
@@ -142,6 +142,7 @@ class Session {
       const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
       if (const int signal = signals.take()) {
         say("ended by a signal before there was a coordinator");
+        write_last_lines();
         ::_exit(128 + signal);
       }
       if (looking.gives_up(why, elapsed + kConnectAgain)) {
@@ -176,8 +177,8 @@ class Session {
       if (asked_ && signal == SIGHUP) continue;  // a shell and the kernel both send it
       if (std::exchange(asked_, true)) ::_exit(128 + signal);
       said_ = name_of_signal(signal);
-      say(said_ + ": hands its shards over, and leaves; a second signal ends it at once");
       caf::anon_send(node_, Leaving{{}, said_});
+      say(said_ + ": hands its shards over, and leaves; a second signal ends it at once");
     }
   }
 
@@ -310,7 +311,7 @@ int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams
   options.patience = kLaunchedPatience;
   // One that joins says its name itself, once it has one.
   options.say = [name = arguments.joins ? "" : arguments.name.text() + ": "](const std::string& text) {
-    std::fprintf(stderr, "muster: %s%s\n", name.c_str(), text.c_str());
+    error_output().print("muster: " + name + text);
   };
   return run_sessions(options, registry, [&] { return seams; });
 }

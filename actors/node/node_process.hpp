@@ -36,7 +36,7 @@ struct JoinOptions {
   std::chrono::milliseconds patience{60000};
   /// How long it may be gone later; default: the job's cluster.orphan_after.
   std::optional<std::chrono::milliseconds> orphan_after;
-  std::function<void(const std::string&)> say;  ///< what happens, for people; any thread
+  std::function<void(const std::string&)> say;  ///< what happens, for people; any thread; must not block
   bool unchecked = false;                       ///< without the check of what model and sources promise
 };
 

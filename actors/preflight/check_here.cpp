@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
+#include <string>
+
+#include "base/line_output.hpp"
 
 namespace muster {
 
@@ -43,10 +45,8 @@ void CheckHere::take() {
     if (taken_ > 0 && signal == SIGHUP) continue;  // a shell and the kernel both send it
     if (taken_ > 0) ::_exit(128 + signal);
     taken_ = signal;
-    std::fprintf(
-        stderr,
-        "muster: %s: ends when the check of model and data is over; a second signal ends it at once\n",
-        name_of_signal(signal));
+    error_output().print(std::string("muster: ") + name_of_signal(signal) +
+                         ": ends when the check of model and data is over; a second signal ends it at once");
   }
 }
 

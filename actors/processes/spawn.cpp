@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "actors/processes/memory_file.hpp"
+#include "base/line_output.hpp"
 
 namespace muster {
 
@@ -141,10 +141,9 @@ void end_with_parent(pid_t parent) {
 void end_if_child() {
   const std::string parent = std::to_string(::getppid()), mark = mark_of_this_process();
   if (mark != parent && mark != parent + kHasNote) return;
-  std::fprintf(
-      stderr,
-      "muster: process %d was started as a child of a run, and its program starts a run of its own; %s\n",
-      static_cast<int>(::getpid()), kNoMainAdvice);
+  print_at_once("muster: process " + std::to_string(::getpid()) +
+                " was started as a child of a run, and its program starts a run of its own; " +
+                kNoMainAdvice + "\n");
   ::_exit(kNoMainCode);
 }
 

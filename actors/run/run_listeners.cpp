@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include "base/line_output.hpp"
 
 namespace muster {
 
@@ -35,7 +35,7 @@ void RunListeners::wait_for(EventFeed& feed, const char* why, Signals& signals) 
   for (int looks = 1; !feed.delivered_within(kLook); ++looks) {
     if (const int signal = signals.take()) ::_exit(128 + signal);
     if (looks * kLook == kPatience)
-      std::fprintf(stderr, "muster: the run has ended; %s, and is waited for\n", why);
+      error_output().print(std::string("muster: the run has ended; ") + why + ", and is waited for");
   }
 }
 

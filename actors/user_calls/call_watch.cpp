@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+
+#include "base/line_output.hpp"
 
 namespace muster {
 
@@ -35,9 +36,9 @@ void CallWatch::report() {
   if ((begun && !call_) || now - told_ < kReportAfter) return;
   told_ = now;
   const std::string what = begun ? call_->what : "what this program does before it calls muster::main";
-  std::fprintf(
-      stderr, "muster: before the run: %s has been running for %lld s\n", what.c_str(),
-      static_cast<long long>(std::chrono::duration_cast<std::chrono::seconds>(now - since_).count()));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - since_).count();
+  error_output().print("muster: before the run: " + what + " has been running for " +
+                       std::to_string(seconds) + " s");
 }
 
 }  // namespace muster

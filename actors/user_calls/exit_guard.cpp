@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <string>
+
+#include "base/line_output.hpp"
 
 namespace muster {
 
@@ -33,10 +36,9 @@ void ExitGuard::end() {
   const ExitGuard* const call = call_of_thread;
   if (!call) return;
   std::fflush(stdout);
-  std::fprintf(stderr,
-               "muster: the program called exit() in %s: a model or source reports an error by an exception. "
-               "The process ends with code %d\n",
-               call->what_.text(call->one_, call->two_).c_str(), kCode);
+  print_at_once("muster: the program called exit() in " + call->what_.text(call->one_, call->two_) +
+                ": a model or source reports an error by an exception. The process ends with code " +
+                std::to_string(kCode) + "\n");
   ::_exit(kCode);
 }
 

@@ -1,6 +1,7 @@
 #include "actors/node/states/own_reports.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster {
 
@@ -27,6 +28,20 @@ std::vector<Failing> OwnReports::complaints(Time now, std::chrono::milliseconds 
   if (broken_.empty() || now - complained_at_ < patience) return {};
   complained_at_ = now;
   return broken_;
+}
+
+bool OwnReports::holds_back(const Progress& progress) {
+  if (unheard_ < kUnheardMax) {
+    ++unheard_;
+    return false;
+  }
+  held_back_ = progress;
+  return true;
+}
+
+std::optional<Progress> OwnReports::heard() {
+  unheard_ = 0;
+  return std::exchange(held_back_, std::nullopt);
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "actors/messages/bits_messages.hpp"
 #include "actors/messages/checkpoint_messages.hpp"
 #include "actors/messages/end_messages.hpp"
+#include "actors/messages/report_messages.hpp"
 #include "actors/messages/view_messages.hpp"
 
 namespace muster {
@@ -17,6 +19,8 @@ namespace muster {
 class OwnReports {
  public:
   using Time = std::chrono::steady_clock::time_point;
+  /// Of Progress, between two Pulses. Far more than a coordinator that works lets come together.
+  static constexpr std::size_t kUnheardMax = 20000;
 
   void entered(const View& view);
   /// It takes part from outside the view: connections are new.
@@ -43,6 +47,12 @@ class OwnReports {
   /// The complaints, if they were told last `patience` ago.
   std::vector<Failing> complaints(Time now, std::chrono::milliseconds patience);
 
+  /// Whether progress is held back: much of it was sent since the last Pulse, and a coordinator that stands
+  /// still reads none of it.
+  bool holds_back(const Progress& progress);
+  /// A Pulse has come. The last progress that was held back: newer than all the others.
+  std::optional<Progress> heard();
+
   /// Passes all to `send`, one after the other.
   template <class Send>
   void repeat(Send send) const {
@@ -61,6 +71,8 @@ class OwnReports {
   std::vector<Failing> broken_;        // likewise
   Time complained_at_{};
   std::optional<Leaving> leaving_;
+  std::size_t unheard_ = 0;  // of Progress, sent since the last Pulse
+  std::optional<Progress> held_back_;
 };
 
 }  // namespace muster

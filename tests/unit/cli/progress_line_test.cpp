@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/events/event.hpp"
+#include "base/line_output.hpp"
 
 namespace muster::cli {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 std::string printed(ProgressLine& line, const std::vector<Event>& events) {
   ::testing::internal::CaptureStderr();
   for (const Event& event : events) line.show(event);
+  EXPECT_TRUE(error_output().written_within(std::chrono::seconds(60)));
   return ::testing::internal::GetCapturedStderr();
 }
 

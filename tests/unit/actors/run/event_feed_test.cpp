@@ -1,5 +1,6 @@
 #include "actors/run/event_feed.hpp"
 #include "actors/events/event.hpp"
+#include "base/line_output.hpp"
 
 #include <gtest/gtest.h>
 
@@ -86,6 +87,7 @@ TEST(EventFeed, OneThatThrowsIsCalledNoMore) {
   feed.push(numbered(1));
   feed.push(Progress{}, DataFacts{});
   EXPECT_TRUE(feed.delivered_within(kLong));
+  EXPECT_TRUE(error_output().written_within(kLong));
   EXPECT_EQ(told, 1);
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("is called no more: the log is full"),
             std::string::npos);

@@ -83,5 +83,25 @@ TEST(OwnReports, ComplaintsAreToldAgainUntilThereIsANewConnection) {
   EXPECT_TRUE(reports.complaints(kNow + 2s, 500ms).empty());
 }
 
+// A coordinator that stands still reads nothing, and memory is not filled with what it will not need.
+TEST(OwnReports, OfMuchProgressTheLastOneWaitsForASignOfLife) {
+  OwnReports reports;
+  Progress progress;
+  for (std::size_t sent = 0; sent < OwnReports::kUnheardMax; ++sent) {
+    ++progress.step;
+    ASSERT_FALSE(reports.holds_back(progress)) << progress.step;
+  }
+  EXPECT_FALSE(OwnReports(reports).heard()) << "nothing is held back";
+  for (int more = 0; more < 3; ++more) {
+    ++progress.step;
+    EXPECT_TRUE(reports.holds_back(progress));
+  }
+  const auto last = reports.heard();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->step, progress.step);
+  EXPECT_FALSE(reports.heard()) << "it is told once";
+  EXPECT_FALSE(reports.holds_back(progress));
+}
+
 }  // namespace
 }  // namespace muster
