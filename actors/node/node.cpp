@@ -54,6 +54,13 @@ void look_for_mark(const NodeSetup& setup, const Job& job, const std::string& ma
 
 }  // namespace
 
+NodeSetup setup_here() {
+  NodeSetup setup;
+  setup.host = host_name();
+  setup.cores = static_cast<std::uint32_t>(discover_devices().cores.size());
+  return setup;
+}
+
 void NodeState::start(Self self, NodeSetup setup) {
   self_ = self;
   setup_ = std::move(setup);
@@ -73,16 +80,8 @@ void NodeState::start(Self self, NodeSetup setup) {
                 Raised{make_event("refused", {{"reason", setup_.name.text() + ": " + reason}})});
   });
   self->monitor(setup_.coordinator);
-  join_ = Join{kProtocolVersion,
-               setup_.name,
-               setup_.pid,
-               setup_.incarnation,
-               setup_.joins,
-               host_name(),
-               static_cast<std::uint32_t>(discover_devices().cores.size()),
-               setup_.device,
-               setup_.launched,
-               setup_.own_address};
+  join_ = Join{kProtocolVersion, setup_.name,  setup_.pid,    setup_.incarnation, setup_.joins,
+               setup_.host,      setup_.cores, setup_.device, setup_.launched,    setup_.own_address};
   self->send(setup_.coordinator, join_);
 }
 

@@ -228,6 +228,8 @@ void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message)
     const bool again = is_given_again(install->view);
     if (again) views_.forget_from(install->view.number);
     if (is_new || again) made(install->view);
+  } else if (as<Welcome>(message)) {
+    node_came_at_ = now();
   } else if (const auto* observe = as<Observe>(message)) {
     seen(to).fed_in = observe->view.number;
   } else if (const auto* stop = as<Stop>(message)) {

@@ -165,6 +165,8 @@ class Invariants final : public Watch {
   bool stopped_by_wrong_bits(const Report& report);
   bool excused(const std::string& who, const std::string& reason);
   bool fails_by_errors(const Report& report) const;
+  void expect_nobody_came(const Report& report);
+  void expect_none_stays(const Report& report);
   std::uint32_t newcomers_wait() const;
   bool nobody_can_give_the_state() const;
   bool fails_for_hanging(const Report& report) const;
@@ -229,6 +231,7 @@ class Invariants final : public Watch {
   std::set<std::string> joined_, left_, leaving_;
   Nanoseconds asked_to_leave_at_{0};             // the last of them
   std::map<std::string, Nanoseconds> welcomed_;  // since when
+  Nanoseconds node_came_at_{0};                  // the last one, to the coordinator
   bool paused_ = false;                          // for want of nodes, as the coordinator has said
   bool unheard_ = false;                         // for want of a message from the nodes
   std::map<ProcessId, Nanoseconds> heard_at_;    // by a coordinator: the last message of a node

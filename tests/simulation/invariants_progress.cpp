@@ -1,6 +1,7 @@
 // What is owed while a run goes on: steps in time, and an end where replicas hang.
 #include <algorithm>
 
+#include "actors/coordinator/states/waits/gathering.hpp"
 #include "tests/simulation/invariants.hpp"
 
 namespace muster::simulation {
@@ -26,8 +27,10 @@ void Invariants::expect_progress(Nanoseconds patience) {
         view && has_begun && (view->back || (job_.train.in_parts() && view->source.view == 0));
     if (from_disk) patience += std::max<Nanoseconds>(5 * job_.cluster.give_up_after, kReadingTakes);
   }
+  const bool must_end = cluster_->start_is_bounded() && too_few_to_begin();
+  if (must_end) patience += Gathering::kPatienceTimes * Nanoseconds(job_.cluster.start_patience);
   if (now() - progress_at_ <= patience) return;
-  if (!in_force_ && faults_ > 0 && waits_to_begin()) {
+  if (!must_end && !in_force_ && faults_ > 0 && waits_to_begin()) {
     tally_.count("run: waits for nodes that are started by hand");
     over_ = true;
     return;

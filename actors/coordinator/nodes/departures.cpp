@@ -31,7 +31,8 @@ void Departures::node_down(const caf::actor_addr& address) {
       if (run_.end.decided() && run_.membership->none_alive()) ending_.finish();
     } else if (run_.watch->in_touch(who, port_.elapsed())) {
       // How its process has ended is worth more than that it has.
-      if (run_.setup.reaps && run_.membership->at(who).process.launched != 0)
+      if (run_.setup.reaps && run_.membership->at(who).process.launched != 0 &&
+          !canary("closed-is-reason-enough"))
         cut_off_[who] = {address, 0};
       else
         lost(who, "coordinator", kClosed);

@@ -117,6 +117,9 @@ const std::vector<Canary> kCanaries = {
      "a node that was not told of the first view ends with the coordinator that began it"},
     {"orphan-keeps-nothing", "who finds no coordinator any more ends without a checkpoint of what it holds",
      "coordinator-late"},
+    {"start-has-no-end", "a run waits for ever for nodes that are started by hand"},
+    {"closed-is-reason-enough",
+     "a child whose connection is closed is lost before it is known how it has ended", "crash"},
     {"returns-have-little-time", "members have 5 s to come back to a coordinator that was started anew"}};
 #else
 const std::vector<Canary> kCanaries;
