@@ -239,22 +239,21 @@ void Cluster::crash(const std::string& name, bool told) {
 }
 
 void Cluster::reap(const std::string& name) {
-  if (NodeProcess* who = find(name)) told_of_end(*who, Nanoseconds(0), kKilled);
+  if (NodeProcess* who = find(name)) told_of_end(*who, kKilled);
 }
 
 // The kernel tells its parent a moment later that a child has ended; now and then that gets no core for long.
 void Cluster::reap_soon(NodeProcess& who, const std::string& how) {
   if (!options_.reaps || options_.by_hand) return;
   const bool late = world_->below(8) == 0;
-  const Nanoseconds after = world_->up_to(late ? milliseconds(3000) : milliseconds(100));
-  world_->after(coordinator_process_, after,
-                [this, process = who.process, after, how] { told_of_end(at(process), after, how); });
+  who.reaped_after = world_->up_to(late ? milliseconds(3000) : milliseconds(100));
+  world_->after(coordinator_process_, *who.reaped_after,
+                [this, process = who.process, how] { told_of_end(at(process), how); });
 }
 
-void Cluster::told_of_end(NodeProcess& who, Nanoseconds after, const std::string& how) {
-  if (who.reaped_after || !coordinator_alive()) return;
-  who.reaped_after = after;
-  caf::anon_send(coordinator_, ChildEnded{who.node, who.pid, who.number, how});
+void Cluster::told_of_end(NodeProcess& who, const std::string& how) {
+  if (coordinator_alive() && !std::exchange(who.reaped, true))
+    caf::anon_send(coordinator_, ChildEnded{who.node, who.pid, who.number, how});
 }
 
 void Cluster::pause(const std::string& name) {

@@ -160,7 +160,7 @@ class Cluster {
   JournalDisk& journal() { return *journal_; }
   bool by_hand() const { return options_.by_hand; }
   bool start_is_bounded() const { return options_.by_hand && options_.start_is_bounded; }
-  /// The coordinator was told within this time how the process of this name had ended.
+  /// The coordinator is told within this time how the process of this name has ended.
   bool was_reaped_within(const std::string& name, Nanoseconds time) const;
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
   bool cut_from_coordinator(ProcessId process) const {
@@ -214,7 +214,8 @@ class Cluster {
     std::shared_ptr<Arrivals> arrivals = std::make_shared<Arrivals>();
     std::shared_ptr<bool> blind = std::make_shared<bool>(false);
     std::string walled_from;
-    std::optional<Nanoseconds> reaped_after;  // its end; none: the coordinator is not told of that
+    std::optional<Nanoseconds> reaped_after;  // its end; none: the coordinator need not be told of it
+    bool reaped = false;                      // it was
   };
 
   class Paths {
@@ -244,7 +245,7 @@ class Cluster {
   void look_for_coordinator(ProcessId process);
   void node_ended(ProcessId process);
   void reap_soon(NodeProcess& who, const std::string& how);
-  void told_of_end(NodeProcess& who, Nanoseconds after, const std::string& how);
+  void told_of_end(NodeProcess& who, const std::string& how);
   NodeProcess* find(const std::string& name);
   const NodeProcess* find(const std::string& name) const;
   NodeProcess& at(ProcessId process);

@@ -120,6 +120,9 @@ const std::vector<Canary> kCanaries = {
     {"start-has-no-end", "a run waits for ever for nodes that are started by hand"},
     {"closed-is-reason-enough",
      "a child whose connection is closed is lost before it is known how it has ended", "crash"},
+    {"cut-off-is-alive",
+     "a view is made with a child whose connection is closed, for it is not known yet how it has ended",
+     "crash,crash-two,join"},
     {"returns-have-little-time", "members have 5 s to come back to a coordinator that was started anew"}};
 #else
 const std::vector<Canary> kCanaries;
