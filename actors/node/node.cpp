@@ -334,7 +334,7 @@ void NodeState::on(const CaughtUp& message) {
 void NodeState::on(const Leaving& message) {
   if (setup_.joins && !job_) return on(Stop{true, message.reason});  // nobody waits for it
   const Leaving leaving{setup_.name, message.reason};
-  reports_.leaves(leaving);
+  reports_.leaves(leaving, self_->clock().now());
   self_->send(setup_.coordinator, leaving);
 }
 
@@ -363,6 +363,10 @@ void NodeState::on(const Failing& message) {
 
 void NodeState::on(const Tick& message) {
   look_for_coordinator();
+  if (reports_.leaving() && !canary("leaver-waits-for-ever") &&
+      link_.lets_nobody_go(reports_.leaving_since(), self_->clock().now(), job_->cluster.detect.patience,
+                           job_->checkpoint.grace))
+    on(reports_.leaves_alone());
   for (const Failing& complaint : reports_.complaints(self_->clock().now(), job_->cluster.detect.patience))
     self_->send(setup_.coordinator, complaint);
   watch();

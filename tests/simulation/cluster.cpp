@@ -106,7 +106,10 @@ NodeSetup Cluster::setup_of(const NodeProcess& started, const caf::strong_actor_
   setup.registry = with_errors(registry, started.errors);
   setup.seams = simulated_seams(seams_of(started));
   setup.coordinator = caf::actor_cast<coordinator_actor>(link);
-  setup.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
+  setup.on_stop = [this, stop = started.stop, process = started.process](const Stop& message) {
+    *stop = message;
+    if (message.good && message.keep && watch_) watch_->keeps_alone(process);  // nobody let it go
+  };
   if (!started.joins) return setup;
   setup.on_orphaned = [this, process = started.process](milliseconds of_job) {
     at(process).orphan_since = world_->now();
@@ -384,7 +387,9 @@ bool Cluster::stands_still(const std::string& name, const std::string& thread) c
 
 void Cluster::ask_to_leave(const std::string& name) {
   const NodeProcess* who = find(name);
-  if (who && world_->alive(who->process)) caf::anon_send(who->actor, Leaving{{}, "SIGTERM"});
+  if (!who || !world_->alive(who->process)) return;
+  caf::anon_send(who->actor, Leaving{{}, "SIGTERM"});
+  if (watch_) watch_->asked_to_go(who->process);
 }
 
 void Cluster::ask_to_end() {

@@ -283,6 +283,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
   if (as<Adopt>(message) && adopting_ && back_.insert(from).second)
     progress_at_ = now();  // others may follow
   if (as<Heartbeat>(message)) heard_at_[from] = now();
+  if (const auto asked = asked_to_go_.find(to); asked != asked_to_go_.end()) asked->second = now();
   if (const auto* begin = as<Begin>(message)) {
     seen(to).replica.begun(begin->view);
   } else if (const auto* install = as<Install>(message)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "actors/coordinator/states/waits/gathering.hpp"
+#include "actors/rules/watch/return_time.hpp"
 #include "tests/simulation/invariants.hpp"
 
 namespace muster::simulation {
@@ -38,6 +39,19 @@ void Invariants::expect_progress(Nanoseconds patience) {
   say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
                " s of virtual time; " + std::to_string(commits_) + " of " +
                std::to_string(oracle_.records.size()) + " records are committed"});
+}
+
+// Whoever asked a node to leave kills it soon: without a word from the coordinator it ends by itself.
+void Invariants::expect_leavers_gone() {
+  const auto grace = Nanoseconds(job_.checkpoint.grace);
+  const auto unheard = std::min<Nanoseconds>(job_.cluster.detect.patience + kReturnMax, grace / 2);
+  for (auto& [process, since] : asked_to_go_) {
+    if (cluster_->world().paused(process) || !cluster_->world().alive(process)) since = now();
+    if (now() - since > unheard + grace + std::chrono::seconds(2))
+      say({11, seen(process).name.text() +
+                   " was asked to leave, hears nothing from the coordinator, and has not "
+                   "ended within cluster.detect.patience and checkpoint.grace"});
+  }
 }
 
 // Two have hung at one micro-batch, or nobody works.
