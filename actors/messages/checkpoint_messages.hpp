@@ -66,11 +66,12 @@ struct WriteAgain {
   Written written;
 };
 
-/// A replica to itself: this should have been written by now.
+/// A replica to itself: is this written by now?
 struct WriteOverdue {
   Written written;                         ///< as it was asked for
   std::weak_ptr<const Snapshot> snapshot;  ///< the disk's thread still has it, unless it has just answered
   std::chrono::nanoseconds waited{0};
+  std::uint32_t looks = kLooksMax;  ///< of all in which `waited` passes, with this one
 };
 
 /// A replica to itself: the checkpoint that all go back to is to be read again.

@@ -24,11 +24,12 @@ struct DonateTo {
   bool ends = false;  ///< the peer is gone
 };
 
-/// A replica to itself: newcomers should have been sent this copy of its state by now.
+/// A replica to itself: is this copy of its state ready for newcomers by now?
 struct StateOverdue {
   std::uint32_t view = 0;
   std::uint64_t records = 0;
   std::chrono::nanoseconds waited{0};
+  std::uint32_t looks = kLooksMax;
 };
 
 /// compute thread -> replica: a copy of its state at a boundary, ready to be sent.

@@ -16,6 +16,8 @@ constexpr std::chrono::minutes kReadingTakes{10};
 
 void Invariants::expect_progress(Nanoseconds patience) {
   if (paused_ || unheard_) patience += job_.cluster.give_up_after;
+  if (tally_.of("fault: disk-hangs") > 0)
+    patience += 2 * job_.cluster.give_up_after;  // for the last checkpoint
   if (adopting_) patience += job_.cluster.orphan_after;
   if (!in_force_)
     patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
@@ -46,6 +48,7 @@ void Invariants::expect_leavers_gone() {
   const auto grace = Nanoseconds(job_.checkpoint.grace);
   const auto unheard = std::min<Nanoseconds>(job_.cluster.detect.patience + kReturnMax, grace / 2);
   for (auto& [process, since] : asked_to_go_) {
+    since = std::max(since, cluster_->world().resumed_at(process));
     if (cluster_->world().paused(process) || !cluster_->world().alive(process)) since = now();
     if (now() - since > unheard + grace + std::chrono::seconds(2))
       say({11, seen(process).name.text() +

@@ -145,7 +145,7 @@ void Checkpoints::expect_answer(const Written& asked, const std::shared_ptr<cons
   const auto wait = duty_.answers_within(asked, context_.job(), context_.view().last, context_.now());
   WriteOverdue overdue{asked, snapshot, wait};
   overdue.written.kept = nullptr;
-  context_.port->to_self(wait, std::move(overdue));
+  context_.port->to_self(wait / kLooksMax, std::move(overdue));
 }
 
 // Its thread hangs in the kernel: NFS whose server is gone, a file system that is frozen, a disk that fails.
@@ -153,6 +153,7 @@ void Checkpoints::on(const WriteOverdue& message) {
   Written late = message.written;
   late.kept = message.snapshot.lock();
   if (!duty_.is_owed(late) || !late.kept || is_of_another_turn(late) || is_void(late)) return;
+  if (message.looks > 1) return context_.port->to_self(message.waited / kLooksMax, looks_again(message));
   late.step = late.kept->place.steps;
   late.records = late.kept->place.records;
   late.samples = late.kept->place.samples;

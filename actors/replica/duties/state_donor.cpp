@@ -142,7 +142,7 @@ void StateDonor::expect_copy() {
   owed_ = {context_.view().number, context_.records()};
   const auto& cluster = context_.job().cluster;
   const auto wait = cluster.straggler.stuck_after + cluster.give_up_after;
-  context_.port->to_self(wait, StateOverdue{owed_->first, owed_->second, wait});
+  context_.port->to_self(wait / kLooksMax, StateOverdue{owed_->first, owed_->second, wait});
 }
 
 // Its thread hangs. Others can give the state; the only one there is goes on with its steps.
@@ -150,6 +150,7 @@ void StateDonor::on(const StateOverdue& message) {
   if (owed_ != std::pair(message.view, message.records) || message.view != context_.view().number ||
       canary("hung-donor-is-waited-for"))
     return;
+  if (message.looks > 1) return context_.port->to_self(message.waited / kLooksMax, looks_again(message));
   const std::string reason = "its state is not ready for newcomers after " +
                              std::to_string(message.waited / std::chrono::seconds(1)) +
                              " s: the thread that encodes it hangs";

@@ -29,7 +29,11 @@ struct Writing : DutyContext {
         disk, [this] { return spare; }, nullptr, nullptr, config, true);
   }
   // Of the last message to itself that says so.
-  WriteOverdue overdue() const { return std::get<WriteOverdue>(sent.self.back().second); }
+  WriteOverdue overdue(std::uint32_t looks = 1) const {
+    auto message = std::get<WriteOverdue>(sent.self.back().second);
+    message.looks = looks;
+    return message;
+  }
   void step() {
     take_records(position->records() + 1);
     position->schedule().step_committed();
@@ -155,11 +159,21 @@ struct Hung : Writing {
 
 TEST(Checkpoints, ADiskThatAnswersInTimeIsNotOverdue) {
   Hung replica;
-  EXPECT_EQ(replica.sent.self.back().first, std::chrono::seconds(6)) << "cluster.give_up_after";
+  EXPECT_EQ(kLooksMax * replica.sent.self.back().first, std::chrono::seconds(6)) << "cluster.give_up_after";
   const WriteOverdue overdue = replica.overdue();
   EXPECT_TRUE(replica.checkpoints.on(replica.answer()));
   replica.checkpoints.on(overdue);
   EXPECT_EQ(replica.spare->size(), 0u);
+}
+
+TEST(Checkpoints, TimeInWhichTheProcessStoodStillIsOneLookAtTheDisk) {
+  Hung replica;
+  replica.checkpoints.on(replica.overdue(2));
+  EXPECT_EQ(replica.spare->size(), 0u);
+  const auto next = std::get<WriteOverdue>(replica.sent.self.back().second);
+  EXPECT_EQ(next.looks, 1u);
+  replica.checkpoints.on(next);
+  EXPECT_EQ(replica.spare->size(), 1u);
 }
 
 TEST(Checkpoints, TheLastOneGoesElsewhereWhenItsDiskDoesNotAnswer) {

@@ -55,7 +55,10 @@ TEST(StateDonor, WhoseStateIsNotReadyForLongCannotGive) {
     if (alone) replica.view().replicas.resize(1);
     replica.take_records(3);
     replica.donor.on(DonateTo{5, kNewcomer});
-    const auto overdue = std::get<StateOverdue>(replica.sent.self.back().second);
+    auto overdue = std::get<StateOverdue>(replica.sent.self.back().second);
+    replica.donor.on(overdue);
+    EXPECT_TRUE(replica.sent.node.empty()) << "it looks several times";
+    overdue.looks = 1;
     replica.donor.on(overdue);
     EXPECT_EQ(last_as<Trouble>(replica.sent.node) != nullptr, !alone) << "others can give it";
     EXPECT_EQ(last_as<Raised>(replica.sent.node) != nullptr, alone);
