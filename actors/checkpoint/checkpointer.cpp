@@ -73,7 +73,8 @@ void Checkpointer::write(std::shared_ptr<const Snapshot> snapshot, Written writt
 }
 
 void Checkpointer::write_elsewhere(Written refused, std::function<void(Written)> done) {
-  disk_thread_->submit(
+  if (!spare_thread_) spare_thread_ = make_spare_thread_();
+  spare_thread_->submit(
       [store = spare_, keep = config_.keep, refused = std::move(refused), done = std::move(done)]() mutable {
         const auto snapshot = std::exchange(refused.kept, nullptr);
         const std::string why = std::exchange(refused.error, {});
@@ -124,8 +125,9 @@ std::shared_ptr<Checkpointer> make_checkpointer(
   if (named.empty()) spare_disk->keep_private();
   auto spare =
       std::make_shared<CheckpointStore>(spare_disk, checkpoint_identity(job, job_hash, layout, fingerprint));
-  return std::make_shared<Checkpointer>(make_executor("muster-disk", "-"), std::move(store), std::move(spare),
-                                        job.checkpoint, job.train.in_parts());
+  return std::make_shared<Checkpointer>(
+      make_executor("muster-disk", "-"), [make_executor] { return make_executor("muster-spare", "-"); },
+      std::move(store), std::move(spare), job.checkpoint, job.train.in_parts());
 }
 
 }  // namespace muster

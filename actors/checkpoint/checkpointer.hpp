@@ -16,11 +16,14 @@ namespace muster {
 
 class Checkpointer {
  public:
-  /// `spare`: where the last one goes if `store` takes none. `gone_back_to`: replicas of the job may have to
+  /// `spare`: where the last one goes if `store` takes none; on a thread of its own, for that of the disk may
+  /// hang. `gone_back_to`: replicas of the job may have to
   /// go back to the last one that the coordinator knows of.
-  Checkpointer(std::shared_ptr<Executor> disk_thread, std::shared_ptr<CheckpointStore> store,
-               std::shared_ptr<CheckpointStore> spare, CheckpointConfig config, bool gone_back_to)
+  Checkpointer(std::shared_ptr<Executor> disk_thread, std::function<std::shared_ptr<Executor>()> spare_thread,
+               std::shared_ptr<CheckpointStore> store, std::shared_ptr<CheckpointStore> spare,
+               CheckpointConfig config, bool gone_back_to)
       : disk_thread_(std::move(disk_thread)),
+        make_spare_thread_(std::move(spare_thread)),
         store_(std::move(store)),
         spare_(std::move(spare)),
         config_(std::move(config)),
@@ -42,8 +45,9 @@ class Checkpointer {
   /// `error` is not empty if nothing was written. Does not block.
   void write(std::shared_ptr<const Snapshot> snapshot, Written written, std::function<void(Written)> done);
 
-  /// The same into the spare folder, for one that was refused: `refused.kept` is what is written. The answer
-  /// says the folder, and as its advice what the other one said.
+  /// The same into the spare folder, for one that was refused, or not answered: `refused.kept` is what is
+  /// written. `done` is called on another thread. The answer says the folder, and as its advice what the
+  /// other one said.
   void write_elsewhere(Written refused, std::function<void(Written)> done);
 
   /// After what is being written: checkpoints after this step, of this history or one before it, count no
@@ -62,6 +66,8 @@ class Checkpointer {
 
  private:
   std::shared_ptr<Executor> disk_thread_;
+  std::function<std::shared_ptr<Executor>()> make_spare_thread_;
+  std::shared_ptr<Executor> spare_thread_;  // null until it is needed
   std::shared_ptr<CheckpointStore> store_, spare_;
   CheckpointConfig config_;
   static constexpr std::uint64_t kAllKnown = std::numeric_limits<std::uint64_t>::max();

@@ -37,6 +37,7 @@ struct StateKept {
 
 /// disk thread -> replica: a checkpoint was written, or was not.
 struct Written {
+  std::uint64_t number = 0;   ///< of the write
   std::uint64_t turn = 0;     ///< of the replica that asked
   std::uint32_t view = 0;     ///< in which it was asked for
   std::uint64_t history = 0;  ///< of the snapshot
@@ -63,6 +64,14 @@ struct Written {
 /// A replica to itself: this is to be written again.
 struct WriteAgain {
   Written written;
+};
+
+/// A replica to itself: is this written by now?
+struct WriteOverdue {
+  Written written;                         ///< as it was asked for
+  std::weak_ptr<const Snapshot> snapshot;  ///< the disk's thread still has it, unless it has just answered
+  std::chrono::nanoseconds waited{0};
+  std::uint32_t looks = kLooksMax;  ///< of all in which `waited` passes, with this one
 };
 
 /// A replica to itself: the checkpoint that all go back to is to be read again.

@@ -1,4 +1,4 @@
-// When a write is tried again that the disk refused: a pure rule.
+// When a write is tried again that the disk refused, and how long another thread is waited for: pure rules.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +31,16 @@ struct DiskTries {
   std::chrono::nanoseconds since{0};  ///< on the clock of who tries
   bool last = false;                  ///< the time is over: it is looked whether an older file can be read
 };
+
+/// A replica waits for another thread in so many looks: time in which the whole process stood still counts as
+/// one of them.
+inline constexpr std::uint32_t kLooksMax = 8;
+
+template <class Overdue>
+Overdue looks_again(Overdue overdue) {
+  --overdue.looks;
+  return overdue;
+}
 
 /// Why a file could not be read, if not for what is in it: its disk refuses, or there is none of that name.
 enum class Unread : std::uint8_t { no, refused, gone };

@@ -68,7 +68,8 @@ using replica_actor =
                      caf::reacts_to<DonateTo>, caf::reacts_to<StateCopied>, caf::reacts_to<Restored>,
                      caf::reacts_to<Adopted>, caf::reacts_to<RunBackupTask>, caf::reacts_to<KeepState>,
                      caf::reacts_to<PartTaken>, caf::reacts_to<WriteAgain>, caf::reacts_to<ReadAgain>,
-                     caf::reacts_to<AuditShardReply>, caf::reacts_to<Audited>, caf::reacts_to<Weighed>>;
+                     caf::reacts_to<AuditShardReply>, caf::reacts_to<Audited>, caf::reacts_to<Weighed>,
+                     caf::reacts_to<WriteOverdue>, caf::reacts_to<StateOverdue>>;
 
 /// The way from a replica to the reduction on the data plane, and back.
 using reducer_actor =

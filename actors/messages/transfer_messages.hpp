@@ -2,6 +2,7 @@
 // nodes they are frames. Part of messages.hpp, which is the one to include and to read.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,14 @@ struct DonateTo {
   std::uint32_t view = 0;
   PeerId peer = 0;
   bool ends = false;  ///< the peer is gone
+};
+
+/// A replica to itself: is this copy of its state ready for newcomers by now?
+struct StateOverdue {
+  std::uint32_t view = 0;
+  std::uint64_t records = 0;
+  std::chrono::nanoseconds waited{0};
+  std::uint32_t looks = kLooksMax;
 };
 
 /// compute thread -> replica: a copy of its state at a boundary, ready to be sent.

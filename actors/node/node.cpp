@@ -54,6 +54,13 @@ void look_for_mark(const NodeSetup& setup, const Job& job, const std::string& ma
 
 }  // namespace
 
+NodeSetup setup_here() {
+  NodeSetup setup;
+  setup.host = host_name();
+  setup.cores = static_cast<std::uint32_t>(discover_devices().cores.size());
+  return setup;
+}
+
 void NodeState::start(Self self, NodeSetup setup) {
   self_ = self;
   setup_ = std::move(setup);
@@ -73,16 +80,8 @@ void NodeState::start(Self self, NodeSetup setup) {
                 Raised{make_event("refused", {{"reason", setup_.name.text() + ": " + reason}})});
   });
   self->monitor(setup_.coordinator);
-  join_ = Join{kProtocolVersion,
-               setup_.name,
-               setup_.pid,
-               setup_.incarnation,
-               setup_.joins,
-               host_name(),
-               static_cast<std::uint32_t>(discover_devices().cores.size()),
-               setup_.device,
-               setup_.launched,
-               setup_.own_address};
+  join_ = Join{kProtocolVersion, setup_.name,  setup_.pid,    setup_.incarnation, setup_.joins,
+               setup_.host,      setup_.cores, setup_.device, setup_.launched,    setup_.own_address};
   self->send(setup_.coordinator, join_);
 }
 
@@ -335,7 +334,7 @@ void NodeState::on(const CaughtUp& message) {
 void NodeState::on(const Leaving& message) {
   if (setup_.joins && !job_) return on(Stop{true, message.reason});  // nobody waits for it
   const Leaving leaving{setup_.name, message.reason};
-  reports_.leaves(leaving);
+  reports_.leaves(leaving, self_->clock().now());
   self_->send(setup_.coordinator, leaving);
 }
 
@@ -364,6 +363,10 @@ void NodeState::on(const Failing& message) {
 
 void NodeState::on(const Tick& message) {
   look_for_coordinator();
+  if (reports_.leaving() && !canary("leaver-waits-for-ever") &&
+      link_.lets_nobody_go(reports_.leaving_since(), self_->clock().now(), job_->cluster.detect.patience,
+                           job_->checkpoint.grace))
+    on(reports_.leaves_alone());
   for (const Failing& complaint : reports_.complaints(self_->clock().now(), job_->cluster.detect.patience))
     self_->send(setup_.coordinator, complaint);
   watch();

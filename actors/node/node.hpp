@@ -73,6 +73,8 @@ struct NodeSetup {
   std::string device;             ///< asked for, by one that joins; empty: the coordinator chooses
   std::uint64_t launched = 0;     ///< number that its launcher gave this start; 0: it has no launcher
   std::string own_address;        ///< of this machine, on the way to the coordinator; for people
+  std::string host;               ///< of this process; for people
+  std::uint32_t cores = 1;        ///< that this process may use
   /// What a process must know of its node; called on the actor's thread, must not block. Any may be empty.
   /// The connection to the coordinator has ended; the job looks for it for so long. Without this function the
   /// node ends with it.
@@ -84,6 +86,9 @@ struct NodeSetup {
   NodeSeams seams;
   coordinator_actor coordinator;
 };
+
+/// Of a node in this process, on this machine.
+NodeSetup setup_here();
 
 class NodeState {
  public:

@@ -80,7 +80,7 @@ class Session {
       : options_(options), last_word_(last_word), self_(system) {
     const auto coordinator = connect(options.patience, signals);
     if (!coordinator) return;
-    NodeSetup setup;
+    NodeSetup setup = setup_here();
     setup.name = options.node.name;
     setup.pid = ::getpid();
     setup.incarnation = new_incarnation();

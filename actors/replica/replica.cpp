@@ -30,7 +30,7 @@ class ReplicaActorPort final : public ReplicaPort {
   void to_shard(const caf::strong_actor_ptr& shard, const Need& need) override {
     self_->send(caf::actor_cast<shard_actor>(shard), need);
   }
-  void to_self(std::chrono::nanoseconds after, Retry message) override {
+  void to_self(std::chrono::nanoseconds after, Later message) override {
     std::visit([&](auto& each) { self_->delayed_send(self_, after, std::move(each)); }, message);
   }
 
@@ -419,6 +419,7 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaSetup setup
       // states, records and parts from one replica to another
       [=](const DonateTo& message) { self->state.on(message); },
       [=](const StateCopied& message) { self->state.on(message); },
+      [=](const StateOverdue& message) { self->state.on(message); },
       [=](const Observing& message) { self->state.on(message); },
       [=](const TransferIn& message) { self->state.on(message); },
       [=](const PartTaken& message) { self->state.on(message); },
@@ -429,6 +430,7 @@ replica_actor::behavior_type replica(ReplicaState::Self self, ReplicaSetup setup
       [=](const Snapped& message) { self->state.on(message); },
       [=](const Written& message) { self->state.on(message); },
       [=](const WriteAgain& message) { self->state.on(message); },
+      [=](const WriteOverdue& message) { self->state.on(message); },
       [=](const KeepState&) { self->state.keep_state(); },
       [=](const Hashed& message) { self->state.on(message); }};
 }

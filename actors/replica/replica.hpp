@@ -52,6 +52,7 @@ class ReplicaState {
 
   void on(const DonateTo& message) { donor_.on(message); }
   void on(const StateCopied& message) { donor_.on(message); }
+  void on(const StateOverdue& message) { donor_.on(message); }
   void on(const Observing& message);
   void on(const TransferIn& message);
   void on(const PartTaken& message);
@@ -66,6 +67,7 @@ class ReplicaState {
   void on(const Snapped& message) { checkpoints_.on(message); }
   void on(const Written& message);
   void on(const WriteAgain& message) { checkpoints_.on(message); }
+  void on(const WriteOverdue& message) { checkpoints_.on(message); }
   void on(const Hashed& message) { end_.on(message); }
   /// Writes a checkpoint of what it holds now, whatever else it waits for; StateKept goes to the node.
   void keep_state() { checkpoints_.keep_state(); }

@@ -110,7 +110,7 @@ class InProcessNodes {
                  const coordinator_actor& coordinator)
       : self_(system) {
     for (const NodeName& name : node_names(job)) {
-      NodeSetup setup;
+      NodeSetup setup = setup_here();
       setup.name = name;
       setup.pid = ::getpid();
       setup.incarnation = new_incarnation();

@@ -154,6 +154,8 @@ replica_actor::behavior_type bench_replica(BenchReplicaState::Self self, Replica
           [](const KeepState&) {},
           [](const PartTaken&) {},
           [](const WriteAgain&) {},
+          [](const WriteOverdue&) {},
+          [](const StateOverdue&) {},
           [](const ReadAgain&) {},
           [](const AuditShardReply&) {},
           [](const Audited&) {},

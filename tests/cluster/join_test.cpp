@@ -131,6 +131,19 @@ TEST(Join, InterruptToAllKeepsTheState) {
   EXPECT_EQ(report["event_counts"].value("state_kept", 0), 1);
 }
 
+TEST(Join, InterruptToAllWithoutAFolderSaysThatNothingIsKept) {
+  JoinedRun run;
+  for (auto& node : run.nodes) node->signal(SIGINT);
+  for (auto& node : run.nodes) EXPECT_EQ(node->wait().code, 0);
+  const Outcome outcome = run.coordinator->wait();
+  EXPECT_EQ(outcome.code, 1);
+  const Json report = read_json(run.folder.path("r.json"));
+  EXPECT_EQ(report["outcome"], "interrupted");
+  EXPECT_EQ(report["reason"],
+            "every replica was asked to leave, and nothing is kept: checkpoint.folder is not set");
+  EXPECT_EQ(outcome.err.find("newcomers"), std::string::npos) << outcome.err;
+}
+
 TEST(Join, ASecondInterruptEndsItAtOnce) {
   JoinedRun run;
   run.coordinator->signal(SIGSTOP);  // nobody takes its shards

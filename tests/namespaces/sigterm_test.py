@@ -1,9 +1,11 @@
 """sigterm_test.py PROGRAM CASE: SIGTERM to a replica that cannot reach the coordinator.
 
-CASE is `orphaned` or `unnoticed`: the coordinator's host has lost its power. A replica that is told to go writes a checkpoint of what it
+CASE is `orphaned`, `unnoticed` or `stands`: the coordinator's host has lost its power. A replica that is told to go writes a checkpoint of what it
 holds, and ends with code 0, within `checkpoint.grace`: whether it takes steps, or waits for another one that is gone, or (`unnoticed`) has
 not noticed yet that there is no coordinator. `--resume` goes on from there, and at the end everything is as in a run to which nothing
 happened.
+
+`stands`: the same where the coordinator's process is stopped, and all connections are whole.
 
 Or `connecting`: a process looks for the coordinator for the first time, on a host that drops all packets, or where somebody listens who
 says nothing. It ends at once.
@@ -64,8 +66,7 @@ def told_to_go(cluster, host, most_s):
 
 
 def go_on(cluster, step, folder):
-    """The coordinator's host is back; the run is gone on with from what the replicas have kept."""
-    cluster.hosts.power_on(COORDINATOR)
+    """The coordinator can be started again; the run is gone on with from what the replicas have kept."""
     cluster.start_coordinator("--resume")
     cluster.replicas = {host: cluster.join(host) for host in REPLICAS}
     expect("goes on from the step that was kept", cluster.await_event("resumed")["step"], step)
@@ -89,6 +90,7 @@ def orphaned(program, folder):
         steps = [told_to_go(cluster, first, GRACE_S + MARGIN_S)]
         steps.append(told_to_go(cluster, second, GRACE_S + MARGIN_S))
         expect(f"both have kept all {done} steps", min(steps) >= done, True)
+        hosts.power_on(COORDINATOR)
         report = go_on(cluster, max(steps), folder)
     for key in ("weights_sha256", "steps", "ledger"):
         expect(key, report[key] == expected[key], True)
@@ -104,6 +106,23 @@ def unnoticed(program, folder):
         told = cluster.events.named("epoch")[-1]["steps"]
         step = told_to_go(cluster, REPLICAS[0], UNHEARD_S + GRACE_S + MARGIN_S)
         expect("kept is more than what was told", step > told, True)
+
+
+def stands(program, folder):
+    """A terminal, a debugger or a full machine has stopped the coordinator; a scheduler ends the job."""
+    expected = reference(program, folder)
+    with Hosts(1 + len(REPLICAS)) as hosts:
+        cluster = Cluster(hosts, program, folder, "--set", f'checkpoint.grace="{GRACE_S}s"')
+        cluster.coordinator.send_signal(signal.SIGSTOP)
+        done = cluster.await_steps_untold()
+        steps = [told_to_go(cluster, host, GRACE_S + MARGIN_S) for host in REPLICAS]
+        expect(f"both have kept all {done} steps", min(steps) >= done, True)
+        cluster.coordinator.kill()
+        cluster.coordinator.wait()
+        cluster.events.end()
+        report = go_on(cluster, max(steps), folder)
+    for key in ("weights_sha256", "steps", "ledger"):
+        expect(key, report[key] == expected[key], True)
 
 
 def has_connection(hosts, host, state):
@@ -132,7 +151,7 @@ def connecting(program, folder):
         expect_ends(hosts, program, folder, "nobody answers", ESTABLISHED)
 
 
-CASES = {"orphaned": orphaned, "unnoticed": unnoticed, "connecting": connecting}
+CASES = {"orphaned": orphaned, "unnoticed": unnoticed, "stands": stands, "connecting": connecting}
 
 
 def main():

@@ -87,6 +87,8 @@ std::vector<Branch> make_table() {
       {"round: evaluation", true},
       {"run: completed", true},
       {"run: fails before its first view", false},
+      {"run: ends without a folder when all leave", false},
+      {"run: fails for nodes that did not come", false},
       {"run: fails below min_replicas", false},
       {"run: goes on from its last checkpoint", true},
       {"run: keeps its state when it is told to end", true},

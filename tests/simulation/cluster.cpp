@@ -15,6 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr const char* kKilled = "was ended by signal 9 (Killed)";
+
 }  // namespace
 
 caf::actor_system_config& Cluster::configured(caf::actor_system_config& config) {
@@ -50,9 +52,16 @@ Cluster::~Cluster() {
 
 void Cluster::start() {
   start_coordinator();
-  const bool joins = options_.by_hand;
-  for (std::uint32_t slot = 0; slot < job_.cluster.replicas; ++slot) start_node({false, slot}, joins, {});
-  for (std::uint32_t slot = 0; slot < job_.cluster.loaders; ++slot) start_node({true, slot}, joins, {});
+  std::size_t number = 0;
+  const auto start = [&](const NodeName& name) {
+    const auto& after = options_.come_after;
+    const Nanoseconds wait = options_.by_hand && number < after.size() ? after[number] : Nanoseconds(0);
+    ++number;
+    if (wait.count() == 0) return start_node(name, options_.by_hand, {});
+    if (wait.count() > 0) world_->after(wait, [this, name] { start_node(name, true, {}); });
+  };
+  for (std::uint32_t slot = 0; slot < job_.cluster.replicas; ++slot) start({false, slot});
+  for (std::uint32_t slot = 0; slot < job_.cluster.loaders; ++slot) start({true, slot});
 }
 
 // ---- a node's process
@@ -81,6 +90,8 @@ SeamSetup Cluster::seams_of(const NodeProcess& started) {
 
 NodeSetup Cluster::setup_of(const NodeProcess& started, const caf::strong_actor_ptr& link) {
   NodeSetup setup;
+  setup.host = "simulated";
+  setup.cores = 4;
   setup.name = started.node;
   setup.pid = started.pid;
   setup.incarnation = setup.launched = started.number;
@@ -95,7 +106,10 @@ NodeSetup Cluster::setup_of(const NodeProcess& started, const caf::strong_actor_
   setup.registry = with_errors(registry, started.errors);
   setup.seams = simulated_seams(seams_of(started));
   setup.coordinator = caf::actor_cast<coordinator_actor>(link);
-  setup.on_stop = [stop = started.stop](const Stop& message) { *stop = message; };
+  setup.on_stop = [this, stop = started.stop, process = started.process](const Stop& message) {
+    *stop = message;
+    if (message.good && message.keep && watch_) watch_->keeps_alone(process);  // nobody let it go
+  };
   if (!started.joins) return setup;
   setup.on_orphaned = [this, process = started.process](milliseconds of_job) {
     at(process).orphan_since = world_->now();
@@ -191,7 +205,8 @@ void Cluster::node_ended(ProcessId process) {
   if (at(process).attached) network_->cut(world_->name(process));
   world_->end(process);
   if (watch_) watch_->process_ended(process);
-  const NodeProcess& who = at(process);
+  NodeProcess& who = at(process);
+  reap_soon(who, "has ended with code 0");
   if (who.stop->good || !who.stop->again || !who.joins) return;
   const Nanoseconds wait = std::max<Nanoseconds>(who.back_off, milliseconds(500));
   const Nanoseconds next = std::min<Nanoseconds>(2 * wait, milliseconds(10000));
@@ -223,13 +238,25 @@ void Cluster::crash(const std::string& name, bool told) {
   world_->end(who->process);
   if (watch_) watch_->process_ended(who->process);
   caf::anon_send_exit(who->actor, caf::exit_reason::kill);
+  if (told) reap_soon(*who, kKilled);
 }
 
 void Cluster::reap(const std::string& name) {
-  const NodeProcess* who = find(name);
-  if (!who || !coordinator_alive()) return;
-  caf::anon_send(coordinator_,
-                 ChildEnded{who->node, who->pid, who->number, "was ended by signal 9 (Killed)"});
+  if (NodeProcess* who = find(name)) told_of_end(*who, kKilled);
+}
+
+// The kernel tells its parent a moment later that a child has ended; now and then that gets no core for long.
+void Cluster::reap_soon(NodeProcess& who, const std::string& how) {
+  if (!options_.reaps || options_.by_hand) return;
+  const bool late = world_->below(8) == 0;
+  who.reaped_after = world_->up_to(late ? milliseconds(3000) : milliseconds(100));
+  world_->after(coordinator_process_, *who.reaped_after,
+                [this, process = who.process, how] { told_of_end(at(process), how); });
+}
+
+void Cluster::told_of_end(NodeProcess& who, const std::string& how) {
+  if (coordinator_alive() && !std::exchange(who.reaped, true))
+    caf::anon_send(coordinator_, ChildEnded{who.node, who.pid, who.number, how});
 }
 
 void Cluster::pause(const std::string& name) {
@@ -360,7 +387,9 @@ bool Cluster::stands_still(const std::string& name, const std::string& thread) c
 
 void Cluster::ask_to_leave(const std::string& name) {
   const NodeProcess* who = find(name);
-  if (who && world_->alive(who->process)) caf::anon_send(who->actor, Leaving{{}, "SIGTERM"});
+  if (!who || !world_->alive(who->process)) return;
+  caf::anon_send(who->actor, Leaving{{}, "SIGTERM"});
+  if (watch_) watch_->asked_to_go(who->process);
 }
 
 void Cluster::ask_to_end() {
@@ -422,6 +451,11 @@ std::vector<std::string> Cluster::nodes() const {
 bool Cluster::alive(const std::string& name) const {
   const NodeProcess* who = find(name);
   return who && world_->alive(who->process);
+}
+
+bool Cluster::was_reaped_within(const std::string& name, Nanoseconds time) const {
+  const NodeProcess* who = find(name);
+  return who && who->reaped_after && *who->reaped_after <= time;
 }
 
 bool Cluster::unlike(const std::string& name) const {

@@ -32,6 +32,13 @@ struct ClusterOptions {
   /// Nodes come by themselves, as with `muster join`: they outlive the coordinator, and join again when they
   /// were evicted. The coordinator keeps a journal. Else all are launched, and end with the coordinator.
   bool by_hand = false;
+  /// By hand: the run fails if nobody comes for long, as with `muster coordinate`.
+  bool start_is_bounded = false;
+  /// By hand: so long after the coordinator the first nodes come, replicas before loaders; less than 0:
+  /// never. Those that are missing here come at once.
+  std::vector<Nanoseconds> come_after;
+  /// Launched: the coordinator is told how each process has ended, as with `muster run`.
+  bool reaps = false;
   bool gpus = false;                      ///< replicas compute on played GPUs; for model linear
   bool carries_gpu_memory = false;        ///< whose memory the network carries
   std::shared_ptr<Disk> disk;             ///< where checkpoints are written; null: the job must ask for none
@@ -152,6 +159,9 @@ class Cluster {
   void start_again_after_silence() { starts_again_after_silence_ = true; }
   JournalDisk& journal() { return *journal_; }
   bool by_hand() const { return options_.by_hand; }
+  bool start_is_bounded() const { return options_.by_hand && options_.start_is_bounded; }
+  /// The coordinator is told within this time how the process of this name has ended.
+  bool was_reaped_within(const std::string& name, Nanoseconds time) const;
   bool coordinator_alive() const { return world_->alive(coordinator_process_); }
   bool cut_from_coordinator(ProcessId process) const {
     return control_->blocked(process, coordinator_process_);
@@ -204,6 +214,8 @@ class Cluster {
     std::shared_ptr<Arrivals> arrivals = std::make_shared<Arrivals>();
     std::shared_ptr<bool> blind = std::make_shared<bool>(false);
     std::string walled_from;
+    std::optional<Nanoseconds> reaped_after;  // its end; none: the coordinator need not be told of it
+    bool reaped = false;                      // it was
   };
 
   class Paths {
@@ -232,6 +244,8 @@ class Cluster {
   void cut_off_by_its_new_name(const std::string& node);
   void look_for_coordinator(ProcessId process);
   void node_ended(ProcessId process);
+  void reap_soon(NodeProcess& who, const std::string& how);
+  void told_of_end(NodeProcess& who, const std::string& how);
   NodeProcess* find(const std::string& name);
   const NodeProcess* find(const std::string& name) const;
   NodeProcess& at(ProcessId process);

@@ -50,6 +50,8 @@ void Cluster::start_coordinator() {
     if (watch_) watch_->event(event);
   };
   setup.by_hand = options_.by_hand;
+  setup.start_is_bounded = start_is_bounded();
+  setup.reaps = options_.reaps && !options_.by_hand;
   // In a run the folder holds the journal, too: one that is started again has it mounted.
   if (*away_from_coordinator_ == Away::unmounted) *away_from_coordinator_ = Away::no;
   if (options_.disk) setup.checkpoints = mounted(std::make_shared<bool>(false), away_from_coordinator_);

@@ -89,6 +89,13 @@ std::vector<FaultKind> silences() {
              return true;
            },
            pause, resume},
+          {"coordinator-stands", "the coordinator stands still, for longer than a node that leaves may take",
+           [](Dice& dice, const Scene& scene, Fault& fault) {
+             fault.a = Cluster::kCoordinator;
+             fault.lasts = dice.between(Nanoseconds(seconds(15)), Nanoseconds(seconds(30)));
+             return scene.cluster.by_hand;
+           },
+           pause, resume},
           {"coordinator-cut-off", "the coordinator is cut off from all nodes, for longer than the patience",
            [](Dice& dice, const Scene& scene, Fault& fault) {
              fault.a = Cluster::kCoordinator;

@@ -88,8 +88,29 @@ std::vector<FaultKind> faults_of_reading() {
            [](Cluster& cluster, const Fault& fault) { cluster.blind(fault.a); }, nullptr}};
 }
 
+// One replica's, or those of all.
+void hang_disk(Cluster& cluster, const Fault& fault) {
+  for (const std::string& name : cluster.nodes()) {
+    if (name == fault.a || (fault.a.empty() && name.starts_with("replica")))
+      cluster.freeze(name, "muster-disk");
+  }
+}
+
 std::vector<FaultKind> faults_of_disks() {
   return {
+      {"disk-hangs", "the disk of the checkpoints answers no more, on one replica or on all, for good",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         const auto name = [](std::uint32_t slot) { return NodeName{false, slot}.text(); };
+         for (std::uint32_t slot = 0; slot < scene.job.cluster.replicas; ++slot)
+           fault.costs.insert(name(slot));
+         if (!dice.one_in(3)) {
+           fault.a =
+               name(dice.one_in(2) ? 0 : static_cast<std::uint32_t>(dice.below(scene.job.cluster.replicas)));
+           fault.costs = {fault.a};  // one that goes back to a checkpoint waits for its disk
+         }
+         return has_folder(scene);
+       },
+       hang_disk, nullptr},
       {"disk-full", "the disk of the checkpoints is full for a while", draw_trouble,
        [](Cluster& cluster, const Fault&) { disk_of(cluster).set_room(0); },
        [](Cluster& cluster, const Fault&) { disk_of(cluster).set_room(FaultyDisk::kNever); }},

@@ -57,49 +57,50 @@ void thaw(Cluster& cluster, const Fault& fault) {
 }
 
 std::vector<FaultKind> frozen_threads() {
-  return {{"freeze-loader", "a thread of a loader stands still for good; the process lives",
-           [](Dice& dice, const Scene& scene, Fault& fault) {
-             fault.b = dice.one_in(3) ? kProgress : kLoad;
-             return any_loader(dice, scene, fault);
-           },
-           freeze, nullptr},
-          {"freeze-replica", "a thread of a replica stands still, for longer than anybody waits for it",
-           [](Dice& dice, const Scene& scene, Fault& fault) {
-             fault.a = any_of(dice, false, scene.job.cluster.replicas);
-             fault.b = dice.one_of(std::vector<std::string>{"muster-compute", kProgress, kLoad});
-             fault.lasts = dice.between(Nanoseconds(seconds(4)), Nanoseconds(seconds(20)));
-             fault.costs = {fault.a};
-             return true;
-           },
-           freeze, thaw},
-          {"freeze-for-good", "a thread of a replica stands still for good; the process lives",
-           [](Dice& dice, const Scene& scene, Fault& fault) {
-             fault.a = any_of(dice, false, scene.job.cluster.replicas);
-             fault.b = dice.one_of(std::vector<std::string>{"muster-compute", kProgress, kLoad});
-             fault.costs = {fault.a};
-             return scene.job.cluster.replicas > scene.job.cluster.min_replicas;
-           },
-           freeze, nullptr},
-          {"freeze-disk", "the thread of a replica that writes checkpoints stands still, for up to 30 s",
-           [](Dice& dice, const Scene& scene, Fault& fault) {
-             fault.a = any_of(dice, false, scene.job.cluster.replicas);
-             fault.b = "muster-disk";
-             fault.lasts = dice.between(Nanoseconds(seconds(1)), Nanoseconds(seconds(30)));
-             fault.costs = {fault.a};  // one that goes back to a checkpoint waits for its disk
-             return true;
-           },
-           freeze, thaw},
-          {"freeze-short", "a thread of a node stands still, for less than the patience",
-           [](Dice& dice, const Scene& scene, Fault& fault) {
-             const auto& cluster = scene.job.cluster;
-             const bool loader = cluster.loaders > 0 && dice.one_in(2);
-             fault.a = any_of(dice, loader, loader ? cluster.loaders : cluster.replicas);
-             fault.b = dice.one_of(std::vector<std::string>{loader ? kLoad : "muster-compute", kProgress});
-             const Nanoseconds patience = cluster.detect.patience;
-             fault.lasts = dice.between(patience / 20, patience * 2 / 5);
-             return true;
-           },
-           freeze, thaw}};
+  return {
+      {"freeze-loader", "a thread of a loader stands still for good; the process lives",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.b = dice.one_in(3) ? kProgress : kLoad;
+         return any_loader(dice, scene, fault);
+       },
+       freeze, nullptr},
+      {"freeze-replica", "a thread of a replica stands still, for longer than anybody waits for it",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = any_of(dice, false, scene.job.cluster.replicas);
+         fault.b = dice.one_of(std::vector<std::string>{"muster-compute", kProgress, kLoad});
+         fault.lasts = dice.between(Nanoseconds(seconds(4)), Nanoseconds(seconds(20)));
+         fault.costs = {fault.a};
+         return true;
+       },
+       freeze, thaw},
+      {"freeze-for-good", "a thread of a replica stands still for good; the process lives",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = any_of(dice, false, scene.job.cluster.replicas);
+         fault.b = dice.one_of(std::vector<std::string>{"muster-compute", kProgress, kLoad, "muster-back"});
+         fault.costs = {fault.a};
+         return scene.job.cluster.replicas > scene.job.cluster.min_replicas;
+       },
+       freeze, nullptr},
+      {"freeze-disk", "the thread of a replica that writes checkpoints stands still, for up to 30 s",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = any_of(dice, false, scene.job.cluster.replicas);
+         fault.b = "muster-disk";
+         fault.lasts = dice.between(Nanoseconds(seconds(1)), Nanoseconds(seconds(30)));
+         fault.costs = {fault.a};  // one that goes back to a checkpoint waits for its disk
+         return true;
+       },
+       freeze, thaw},
+      {"freeze-short", "a thread of a node stands still, for less than the patience",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         const auto& cluster = scene.job.cluster;
+         const bool loader = cluster.loaders > 0 && dice.one_in(2);
+         fault.a = any_of(dice, loader, loader ? cluster.loaders : cluster.replicas);
+         fault.b = dice.one_of(std::vector<std::string>{loader ? kLoad : "muster-compute", kProgress});
+         const Nanoseconds patience = cluster.detect.patience;
+         fault.lasts = dice.between(patience / 20, patience * 2 / 5);
+         return true;
+       },
+       freeze, thaw}};
 }
 
 }  // namespace

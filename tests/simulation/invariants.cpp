@@ -228,6 +228,8 @@ void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message)
     const bool again = is_given_again(install->view);
     if (again) views_.forget_from(install->view.number);
     if (is_new || again) made(install->view);
+  } else if (as<Welcome>(message)) {
+    node_came_at_ = now();
   } else if (const auto* observe = as<Observe>(message)) {
     seen(to).fed_in = observe->view.number;
   } else if (const auto* stop = as<Stop>(message)) {
@@ -281,6 +283,7 @@ void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& mes
   if (as<Adopt>(message) && adopting_ && back_.insert(from).second)
     progress_at_ = now();  // others may follow
   if (as<Heartbeat>(message)) heard_at_[from] = now();
+  if (const auto asked = asked_to_go_.find(to); asked != asked_to_go_.end()) asked->second = now();
   if (const auto* begin = as<Begin>(message)) {
     seen(to).replica.begun(begin->view);
   } else if (const auto* install = as<Install>(message)) {

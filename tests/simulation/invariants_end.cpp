@@ -3,6 +3,7 @@
 
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/checkpoint/checkpoint_verdicts.hpp"
+#include "actors/coordinator/states/waits/gathering.hpp"
 #include "actors/registry/job_hash.hpp"
 #include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/invariants.hpp"
@@ -140,8 +141,9 @@ void Invariants::expect_good_end(const Report& report) {
   if (stopped_by_wrong_bits(report)) return;
   if (report.reason.empty()) say({11, "the run " + report.outcome + " without a reason"});
   const std::uint64_t told = tally_.of("fault: told-to-end") + tally_.of("fault: leave-all");
-  const bool all_left = report.reason == "every replica was asked to leave";
+  const bool all_left = report.reason.starts_with("every replica was asked to leave");
   if (all_left && !job_.checkpoint.folder.empty()) expect_left_in_time();
+  if (all_left && job_.checkpoint.folder.empty()) return expect_none_stays(report);
   if ((told > 0 || all_left) && report.outcome == "interrupted") return expect_kept(report);
   // A coordinator that hears nobody has no newcomer given the state.
   const bool fed = report.reason.rfind("no nodes came", 0) == 0 && !unheard_;
@@ -162,6 +164,7 @@ void Invariants::expect_good_end(const Report& report) {
     return tally_.count("run: fails where its coordinator came too late");
   if (report.reason.starts_with(kNoneHoldsIt) && newcomers_hold_the_state())
     return say({11, "newcomers were given the state, and the run says: " + report.reason});
+  if (report.reason.starts_with("no node came for ")) return expect_nobody_came(report);
   if (only_the_coordinator_died())
     return say({11, "the run " + report.outcome + ", although only its coordinator died: " + report.reason});
   if (tally_.of("event: view") == 0 && !excused_.empty()) {
@@ -191,6 +194,23 @@ void Invariants::expect_good_end(const Report& report) {
   } else {
     say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});
   }
+}
+
+// Nobody came for as long as nodes that are started by hand are waited for, and places were free.
+void Invariants::expect_nobody_came(const Report& report) {
+  tally_.count("run: fails for nodes that did not come");
+  const auto patience = Gathering::kPatienceTimes * Nanoseconds(job_.cluster.start_patience);
+  const bool to_another = tally_.of("fault: coordinator-second") > 0;  // the last one came to that
+  const bool waited = to_another || now() - node_came_at_ + kCoordinatorTick >= patience;
+  if (!cluster_->start_is_bounded() || tally_.of("event: view") > 0 || !waited)
+    say({11, "a run that has not begun gives up waiting for its nodes: " + report.reason});
+}
+
+// Without a folder nothing is kept.
+void Invariants::expect_none_stays(const Report& report) {
+  tally_.count("run: ends without a folder when all leave");
+  if (members_left("replica") > 0 || report.outcome != "interrupted")
+    say({11, "the run " + report.outcome + ", although replicas stay: " + report.reason});
 }
 
 // A run whose last replica, or last loader, fails; or two of them at the same micro-batch.

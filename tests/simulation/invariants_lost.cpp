@@ -5,6 +5,13 @@
 
 namespace muster::simulation {
 
+namespace {
+
+// How a child has ended is waited for longer than that (actors/coordinator/nodes/departures.cpp).
+constexpr std::chrono::milliseconds kKnownSoon{800};
+
+}  // namespace
+
 std::string node_of(const Event& event) {
   const bool replica = event.has("replica");
   return NodeName{!replica, static_cast<std::uint32_t>(event.integer(replica ? "replica" : "loader"))}.text();
@@ -107,7 +114,11 @@ void Invariants::lost(const Event& event) {
     majority_.forget();
   }
   if (by == "launcher") tally_.count("lost: told by the launcher");
-  if (reason.find("connection is closed") != std::string::npos) tally_.count("lost: its control link ended");
+  if (reason.find("connection is closed") != std::string::npos) {
+    tally_.count("lost: its control link ended");
+    if (cluster_->was_reaped_within(who, kKnownSoon))
+      say({12, who + " was lost because its connection is closed, and how it has ended was known"});
+  }
   if (by.rfind("replica", 0) == 0 || by.rfind("loader", 0) == 0) tally_.count("lost: a member complained");
   if (cluster_->alive(who)) tally_.count("lost: one that lives");
   if (cluster_->alive(who) && event.has("loader")) tally_.count("lost: a loader that lives");

@@ -1,6 +1,8 @@
 // What is owed while a run goes on: steps in time, and an end where replicas hang.
 #include <algorithm>
 
+#include "actors/coordinator/states/waits/gathering.hpp"
+#include "actors/rules/watch/return_time.hpp"
 #include "tests/simulation/invariants.hpp"
 
 namespace muster::simulation {
@@ -14,6 +16,8 @@ constexpr std::chrono::minutes kReadingTakes{10};
 
 void Invariants::expect_progress(Nanoseconds patience) {
   if (paused_ || unheard_) patience += job_.cluster.give_up_after;
+  if (tally_.of("fault: disk-hangs") > 0)
+    patience += 2 * job_.cluster.give_up_after;  // for the last checkpoint
   if (adopting_) patience += job_.cluster.orphan_after;
   if (!in_force_)
     patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
@@ -26,8 +30,10 @@ void Invariants::expect_progress(Nanoseconds patience) {
         view && has_begun && (view->back || (job_.train.in_parts() && view->source.view == 0));
     if (from_disk) patience += std::max<Nanoseconds>(5 * job_.cluster.give_up_after, kReadingTakes);
   }
+  const bool must_end = cluster_->start_is_bounded() && too_few_to_begin();
+  if (must_end) patience += Gathering::kPatienceTimes * Nanoseconds(job_.cluster.start_patience);
   if (now() - progress_at_ <= patience) return;
-  if (!in_force_ && faults_ > 0 && waits_to_begin()) {
+  if (!must_end && !in_force_ && faults_ > 0 && waits_to_begin()) {
     tally_.count("run: waits for nodes that are started by hand");
     over_ = true;
     return;
@@ -35,6 +41,20 @@ void Invariants::expect_progress(Nanoseconds patience) {
   say({11, "nothing has happened for " + std::to_string(patience / std::chrono::seconds(1)) +
                " s of virtual time; " + std::to_string(commits_) + " of " +
                std::to_string(oracle_.records.size()) + " records are committed"});
+}
+
+// Whoever asked a node to leave kills it soon: without a word from the coordinator it ends by itself.
+void Invariants::expect_leavers_gone() {
+  const auto grace = Nanoseconds(job_.checkpoint.grace);
+  const auto unheard = std::min<Nanoseconds>(job_.cluster.detect.patience + kReturnMax, grace / 2);
+  for (auto& [process, since] : asked_to_go_) {
+    since = std::max(since, cluster_->world().resumed_at(process));
+    if (cluster_->world().paused(process) || !cluster_->world().alive(process)) since = now();
+    if (now() - since > unheard + grace + std::chrono::seconds(2))
+      say({11, seen(process).name.text() +
+                   " was asked to leave, hears nothing from the coordinator, and has not "
+                   "ended within cluster.detect.patience and checkpoint.grace"});
+  }
 }
 
 // Two have hung at one micro-batch, or nobody works.

@@ -37,6 +37,7 @@ class Watches final : public Watch {
   void delivered(ProcessId from, ProcessId to, const caf::message& message) override;
   void flipped(ProcessId p) override { forward(&Watch::flipped, p); }
   void computes_odd(ProcessId p, bool at_times) override { forward(&Watch::computes_odd, p, at_times); }
+  void asked_to_go(ProcessId p) override { forward(&Watch::asked_to_go, p); }
   void keeps_alone(ProcessId p) override { forward(&Watch::keeps_alone, p); }
   void event(const Event& event) override;
   void mistake(const std::string& what) override;

@@ -437,6 +437,21 @@ void draw_orphan_after(std::uint64_t seed, Plan& plan) {
   }
 }
 
+// As the product starts runs. Of those by hand some nodes come late, or never.
+void draw_start(std::uint64_t seed, Plan& plan) {
+  plan.cluster.start_is_bounded = plan.cluster.by_hand;
+  plan.cluster.reaps = !plan.cluster.by_hand;
+  Dice dice(seed * 0x2545f4914f6cdd1dull + 97);
+  if (!plan.cluster.by_hand || !dice.one_in(10)) return;
+  plan.job.cluster.start_patience = milliseconds(dice.between(300, 2000));
+  const Nanoseconds patience = plan.job.cluster.start_patience;
+  plan.cluster.come_after.resize(plan.job.cluster.replicas + plan.job.cluster.loaders);
+  for (int late = 0; late < 2; ++late) {
+    Nanoseconds& after = plan.cluster.come_after[dice.below(plan.cluster.come_after.size())];
+    after = dice.one_in(4) ? Nanoseconds(-1) : dice.between(Nanoseconds(1), 3 * patience);
+  }
+}
+
 // Where a link is cut for good, its end may be the first that tells of it.
 Nanoseconds patience_for(const Plan& plan) {
   const bool cut =
@@ -482,6 +497,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_pace_of_disks(seed, plan);
   draw_on_loss(seed, plan);
   draw_orphan_after(seed, plan);
+  draw_start(seed, plan);
   plan.patience = patience_for(plan);
   return plan;
 }

@@ -26,6 +26,10 @@ class Writer {
     json_[name] = value;
   }
   void operator()(const char* name, const Nanoseconds& value) { json_[name] = value.count(); }
+  void operator()(const char* name, const std::vector<Nanoseconds>& values) {
+    if (values.empty()) return;
+    for (const Nanoseconds& each : values) json_[name].push_back(each.count());
+  }
 
  private:
   Json& json_;
@@ -40,6 +44,10 @@ class Reader {
   }
   void operator()(const char* name, Nanoseconds& value) {
     if (json_.contains(name)) value = Nanoseconds(json_[name].get<std::int64_t>());
+  }
+  void operator()(const char* name, std::vector<Nanoseconds>& values) {
+    if (!json_.contains(name)) return;
+    for (const auto& each : json_[name]) values.emplace_back(each.template get<std::int64_t>());
   }
 
  private:
@@ -81,6 +89,9 @@ template <class Fields, class Options>
 void cluster_fields(Fields&& field, Options& cluster) {
   field("lag_max", cluster.lag_max);
   field("by_hand", cluster.by_hand);
+  field("start_is_bounded", cluster.start_is_bounded);
+  field("come_after", cluster.come_after);
+  field("reaps", cluster.reaps);
   field("cards", cluster.gpus);
   field("carries_cards", cluster.carries_gpu_memory);
 }

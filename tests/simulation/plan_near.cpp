@@ -42,7 +42,9 @@ Plan PlansNear::draw(std::uint64_t seed) const {
   Dice dice(seed * 0x9e3779b97f4a7c15ull + 71);
   Plan plan = dice.one_of(known_);
   plan.seed = plan.cluster.seed = seed;
-  plan.completes = plan.keeps = false;  // known of that plan alone
+  plan.completes = plan.keeps = false;                   // known of that plan alone
+  plan.cluster.start_is_bounded = plan.cluster.by_hand;  // as the product starts runs
+  plan.cluster.reaps = !plan.cluster.by_hand;
   for (Fault& fault : plan.faults) {
     move(dice, fault.moment);
     if (fault.kind == "pause-long") fault.costs.insert(fault.a);  // all at once cost nobody

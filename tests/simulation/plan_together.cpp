@@ -76,6 +76,17 @@ void all_leave_while_others_come(Dice& dice, Together& together) {
     together.add("leave", {"commit", commit, later}, slot_name(slot));
 }
 
+// Nobody lets them go, and who asked them to leave kills them soon.
+void all_leave_while_the_coordinator_stands(Dice& dice, Together& together) {
+  Job& job = together.job();
+  keep_all(job);
+  job.checkpoint.grace = milliseconds(dice.between(300, 5000));
+  if (job.train.epochs) job.train.epochs = std::max<std::uint64_t>(*job.train.epochs, 12);
+  const std::uint64_t commit = job.cluster.replicas * dice.between(1, 6);
+  together.add("coordinator-stands", {"commit", commit, Nanoseconds(0)});
+  together.add("leave-all", {"commit", commit, dice.between(Nanoseconds(0), Nanoseconds(milliseconds(200)))});
+}
+
 // Parts are lost with those who hold them, and all go back; who was to write a later checkpoint writes it
 // when all others have done its steps again.
 void parts_are_lost_with_a_late_writer(Dice& dice, Together& together) {
@@ -204,6 +215,7 @@ std::vector<Scenario> scenarios_of(const Plan& plan) {
   if (many_shards) all.push_back(all_leave_while_a_view_waits_for_its_journal);
   if (many_shards) all.push_back(wrong_results_while_the_folder_is_away);
   if (plan.cluster.by_hand) all.push_back(the_coordinator_is_to_end_while_it_hears_nobody);
+  if (plan.cluster.by_hand) all.push_back(all_leave_while_the_coordinator_stands);
   if (plan.cluster.by_hand && many_shards) all.push_back(the_coordinator_dies_when_all_go_back);
   if (!plan.job.train.shard_optimizer || !many_shards) return all;
   all.push_back(parts_are_lost_with_a_late_writer);

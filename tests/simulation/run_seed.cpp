@@ -153,6 +153,7 @@ void run_to_the_end(Cluster& cluster, Invariants& invariants, const Schedule& sc
   while (!ended() && !invariants.over() && !invariants.wrong()) {
     if (world.deliveries() > deliveries_max(plan.job)) invariants.say({11, "the run goes in circles"});
     if (schedule.calm()) invariants.expect_progress(plan.patience);
+    invariants.expect_leavers_gone();
     if (!cluster.step()) invariants.say({11, "nothing is left to happen, and the run has not ended"});
   }
 }
@@ -231,6 +232,7 @@ Wrong go_on(const Plan& plan, const Registry& registry, const std::shared_ptr<Fa
   ClusterOptions options = plan.cluster;
   options.disk = disk;
   options.resume = true;
+  options.come_after.clear();  // whoever starts it again starts all nodes
   Dice dice(plan.seed * 0x2545f4914f6cdd1dull + 83);
   try {
     for (;;) {

@@ -51,6 +51,8 @@ class Watch {
   /// Bits of a process are wrong from now on (bits.hpp).
   virtual void flipped(ProcessId) {}
   virtual void computes_odd(ProcessId, bool /*at_times*/) {}
+  /// By a signal.
+  virtual void asked_to_go(ProcessId) {}
   /// It is told to keep what it holds, and to end, alone.
   virtual void keeps_alone(ProcessId) {}
 

@@ -48,6 +48,8 @@ class World {
     return each.paused_at <= since &&
            (each.paused || (each.resumed_at > each.paused_at && each.resumed_at >= until));
   }
+  /// The last time that it went on; 0: it never stood still.
+  Nanoseconds resumed_at(ProcessId process) const { return processes_[process].resumed_at; }
   void rename(ProcessId process, const std::string& name) { processes_[process].name = name; }
   const std::string& name(ProcessId process) const { return processes_[process].name; }
   /// Now and then the actors of this process get no core for up to `most`, while its other threads run.

@@ -195,7 +195,7 @@ bool Arrivals::fail_for_missing() {
   const bool begins_without =
       run_.gathering.has_free_place() && run_.membership->views().missing_to_begin().empty();
   const auto patience = Gathering::kPatienceTimes * run_.setup.job.cluster.start_patience;
-  if (begins_without || !run_.gathering.nobody_comes(patience)) return false;
+  if (begins_without || !run_.gathering.nobody_comes(patience) || canary("start-has-no-end")) return false;
   ending_.fail(why_not_begun(run_.setup.job, *run_.membership));
   return true;
 }

@@ -31,8 +31,9 @@ void Departures::node_down(const caf::actor_addr& address) {
       if (run_.end.decided() && run_.membership->none_alive()) ending_.finish();
     } else if (run_.watch->in_touch(who, port_.elapsed())) {
       // How its process has ended is worth more than that it has.
-      if (run_.setup.reaps && run_.membership->at(who).process.launched != 0)
-        cut_off_[who] = {address, 0};
+      if (run_.setup.reaps && run_.membership->at(who).process.launched != 0 &&
+          !canary("closed-is-reason-enough"))
+        cut_off(who, address);
       else
         lost(who, "coordinator", kClosed);
     } else {  // it may live, and come back over another connection; its silence is what counts
@@ -40,6 +41,13 @@ void Departures::node_down(const caf::actor_addr& address) {
     }
     return;
   }
+}
+
+// It is gone, or as good as gone: a view that is being made waits until it is lost.
+void Departures::cut_off(const NodeName& who, const caf::actor_addr& address) {
+  cut_off_[who] = {address, 0};
+  if (run_.phase == CoordinatorPhase::closing && !canary("cut-off-is-alive"))
+    run_.membership->closes_no_more(who);
 }
 
 // Counted in ticks: while this process was stopped, it could reap none.

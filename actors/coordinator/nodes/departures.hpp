@@ -65,6 +65,8 @@ class Departures {
     caf::actor_addr address;
     int ticks = 0;
   };
+  void cut_off(const NodeName& who, const caf::actor_addr& address);
+
   std::map<NodeName, CutOff> cut_off_;  // children whose connection has ended
 };
 

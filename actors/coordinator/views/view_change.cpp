@@ -148,15 +148,18 @@ void ViewChange::pause(const std::string& missing) {
 
 // Newcomers that were given the state keep it.
 void ViewChange::end_without_members(const std::string& missing) {
-  if (run_.setup.reaps && all_leave(run_.membership->nodes())) return end_with_all_who_leave();
-  if (!run_.membership->views().last_of_run(run_.view).view) return ending_.fail(missing);
+  const bool newcomers_hold_it = run_.membership->views().last_of_run(run_.view).view.has_value();
   const std::string reason =
-      "no replica of the last view is left; newcomers hold its state, and are not enough: " + missing;
-  ending_.begin_keeping("failed", reason) ? ending_.last_view() : ending_.fail(reason);
+      newcomers_hold_it
+          ? "no replica of the last view is left; newcomers hold its state, and are not enough: " + missing
+          : missing;
+  if (newcomers_hold_it && ending_.begin_keeping("failed", reason)) return ending_.last_view();
+  if (all_leave(run_.membership->nodes())) return end_with_all_who_leave();
+  ending_.fail(reason);
 }
 
-// Of a run whose processes were all told to end, but not the launcher. There is no folder: else one of them
-// has kept the state.
+// Of a run whose replicas were all told to end, but not the launcher or coordinator. There is no folder: else
+// one of them has kept the state.
 void ViewChange::end_with_all_who_leave() {
   const std::string reason = std::string(kAllLeave) + ", and nothing is kept: checkpoint.folder is not set";
   port_.raise(make_event("interrupted", {{"reason", reason}}));

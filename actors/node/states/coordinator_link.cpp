@@ -46,6 +46,11 @@ bool CoordinatorLink::ends_silence() {
   return std::exchange(silence_said_, false);
 }
 
+bool CoordinatorLink::lets_nobody_go(Time leaving_since, Time now, std::chrono::milliseconds patience,
+                                     std::chrono::milliseconds grace) const {
+  return now - std::max(leaving_since, heard_) >= std::min(patience + kReturnMax, grace / 2);
+}
+
 void CoordinatorLink::found(Time now) {
   heard_ = now;
   found_ = now;

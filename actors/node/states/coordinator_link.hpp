@@ -35,6 +35,11 @@ class CoordinatorLink {
   /// The silence that was told of is over. Once.
   bool ends_silence();
 
+  /// It is silent, and has been since this node wants to leave: nobody takes what the node holds. Half of
+  /// the time that the node may take is left.
+  bool lets_nobody_go(Time leaving_since, Time now, std::chrono::milliseconds patience,
+                      std::chrono::milliseconds grace) const;
+
   /// A coordinator was found, and is asked to adopt this node.
   void found(Time now);
   void asked(Time now) { asked_ = now; }

@@ -29,8 +29,16 @@ class OwnReports {
   /// Whether it is the first error: what follows from that is not worth saying.
   bool failed(const Failing& failure);
   /// It hands its shards over, and goes.
-  void leaves(const Leaving& leaving) { leaving_ = leaving; }
+  void leaves(const Leaving& leaving, Time now) {
+    leaving_ = leaving;
+    leaving_since_ = now;
+  }
   bool leaving() const { return leaving_.has_value(); }
+  Time leaving_since() const { return leaving_since_; }
+  /// The end of a node that leaves, and that nobody lets go: it keeps what it holds.
+  Stop leaves_alone() const {
+    return {true, leaving_->reason + ", while the coordinator does not answer", false, true};
+  }
   /// Members of the view hold other bits.
   void found_unlike(const UnlikeBits& unlike) { unlike_ = unlike; }
   const std::optional<UnlikeBits>& unlike() const { return unlike_; }
@@ -71,6 +79,7 @@ class OwnReports {
   std::vector<Failing> broken_;        // likewise
   Time complained_at_{};
   std::optional<Leaving> leaving_;
+  Time leaving_since_{};
   std::size_t unheard_ = 0;  // of Progress, sent since the last Pulse
   std::optional<Progress> held_back_;
 };

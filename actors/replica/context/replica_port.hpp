@@ -18,7 +18,7 @@ class ReplicaPort {
   /// What other threads answer to the replica.
   using Answer = std::variant<Audited, Computed, Hashed, PartTaken, Restored, Snapped, StateCopied, Updated,
                               Weighed, Written>;
-  using Retry = std::variant<ReadAgain, WriteAgain>;
+  using Later = std::variant<ReadAgain, WriteAgain, WriteOverdue, StateOverdue>;
 
   virtual ~ReplicaPort() = default;
 
@@ -31,7 +31,7 @@ class ReplicaPort {
   virtual void to_reducer(ToReducer message) = 0;
   virtual void to_shard(const caf::strong_actor_ptr& shard, const Need& need) = 0;
   /// The replica sends this to itself, after so long.
-  virtual void to_self(std::chrono::nanoseconds after, Retry message) = 0;
+  virtual void to_self(std::chrono::nanoseconds after, Later message) = 0;
 
   // --- what any thread may call, at any time from now on
 

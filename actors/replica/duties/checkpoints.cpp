@@ -129,18 +129,58 @@ void Checkpoints::on(const Snapped& message) {
   write(message.snapshot, written);
 }
 
-void Checkpoints::write(std::shared_ptr<const Snapshot> snapshot, const Written& written) const {
-  context_.setup.checkpoints->write(std::move(snapshot), written, context_.port->posts_answers());
+void Checkpoints::write(std::shared_ptr<const Snapshot> snapshot, Written written) {
+  written.number = duty_.begin_write(written);
+  expect_answer(written, snapshot);
+  context_.setup.checkpoints->write(std::move(snapshot), std::move(written), context_.port->posts_answers());
+}
+
+void Checkpoints::write_elsewhere(Written refused) {
+  duty_.goes_elsewhere();
+  expect_answer(refused, refused.kept);
+  context_.setup.checkpoints->write_elsewhere(std::move(refused), context_.port->posts_answers());
+}
+
+void Checkpoints::expect_answer(const Written& asked, const std::shared_ptr<const Snapshot>& snapshot) const {
+  const auto wait = duty_.answers_within(asked, context_.job(), context_.view().last, context_.now());
+  WriteOverdue overdue{asked, snapshot, wait};
+  overdue.written.kept = nullptr;
+  context_.port->to_self(wait / kLooksMax, std::move(overdue));
+}
+
+// Its thread hangs in the kernel: NFS whose server is gone, a file system that is frozen, a disk that fails.
+void Checkpoints::on(const WriteOverdue& message) {
+  Written late = message.written;
+  late.kept = message.snapshot.lock();
+  if (!duty_.is_owed(late) || !late.kept || is_of_another_turn(late) || is_void(late)) return;
+  if (message.looks > 1) return context_.port->to_self(message.waited / kLooksMax, looks_again(message));
+  late.step = late.kept->place.steps;
+  late.records = late.kept->place.records;
+  late.samples = late.kept->place.samples;
+  late.error =
+      "the disk has not answered for " + std::to_string(message.waited / std::chrono::seconds(1)) + " s";
+  late.advice = "look at the disk, or at the server of the file system";
+  if (!late.last && !late.parting) return report_failed(late);  // no step waits for it
+  if (!duty_.is_elsewhere() && !canary("hung-disk-keeps-all")) return write_elsewhere(std::move(late));
+  late.kept = nullptr;
+  late.folder = "the spare folder";  // the last one that was tried
+  context_.port->posts_answers()(std::move(late));
+}
+
+// One of the end is begun again in the next view.
+bool Checkpoints::is_of_another_turn(const Written& written) const {
+  const bool of_this_view = written.last || (written.parting && context_.view().last);
+  return of_this_view && written.turn != context_.turn;
 }
 
 // What the disk refused stays in memory, and is written again; at the end of the run it goes into another
 // folder at last.
-bool Checkpoints::writes_again(const Written& message) const {
+bool Checkpoints::writes_again(const Written& message) {
   using Follows = CheckpointDuty::Follows;
   auto verdict = duty_.judge(message, context_.job(), context_.view().last, context_.now());
   if (verdict.follows == Follows::is_final) return false;
   if (verdict.follows == Follows::elsewhere) {
-    context_.setup.checkpoints->write_elsewhere(std::move(verdict.written), context_.port->posts_answers());
+    write_elsewhere(std::move(verdict.written));
     return true;
   }
   const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
@@ -154,16 +194,12 @@ bool Checkpoints::writes_again(const Written& message) const {
   return true;
 }
 
-// One of the end is begun again in the next view.
 void Checkpoints::on(const WriteAgain& message) {
-  const Written& written = message.written;
-  const bool of_this_view = written.last || (written.parting && context_.view().last);
-  if (of_this_view && written.turn != context_.turn) return;
-  if (is_void(written)) return;
-  Written again = written;
+  if (is_of_another_turn(message.written) || is_void(message.written)) return;
+  Written again = message.written;
   auto snapshot = std::move(again.kept);
   again.error.clear();
-  write(std::move(snapshot), again);
+  write(std::move(snapshot), std::move(again));
 }
 
 // It is from before all went back, and would be set aside: nobody waits for it.
@@ -180,7 +216,13 @@ bool Checkpoints::is_of_this_history(const Written& written) const {
 }
 
 bool Checkpoints::on(const Written& message) {
-  if (is_void(message) || writes_again(message)) return false;
+  if (is_void(message)) return false;
+  if (!duty_.takes(message)) {
+    if (message.error.empty()) report(message);  // late, and there all the same
+    return false;
+  }
+  if (writes_again(message)) return false;
+  duty_.answered(message);
   report(message);
   if (message.parting) {
     finish_parting(message);

@@ -60,6 +60,7 @@ class Checkpoints {
   /// Whether it is the checkpoint of the job's end, for which this replica waits.
   [[nodiscard]] bool on(const Written& message);
   void on(const WriteAgain& message);
+  void on(const WriteOverdue& message);
   /// A part of another replica.
   void take_gathered(const TransferIn& message);
   /// The checkpoint of the job's end in this history; null: none is written yet.
@@ -71,8 +72,11 @@ class Checkpoints {
   void gather(const Snapped& own, const Written& written);
   void write_if_gathered();
   void give_up_gathering(const std::string& reason);
-  void write(std::shared_ptr<const Snapshot> snapshot, const Written& written) const;
-  bool writes_again(const Written& message) const;
+  void write(std::shared_ptr<const Snapshot> snapshot, Written written);
+  void write_elsewhere(Written refused);
+  void expect_answer(const Written& asked, const std::shared_ptr<const Snapshot>& snapshot) const;
+  bool is_of_another_turn(const Written& written) const;
+  bool writes_again(const Written& message);
   void finish_parting(const Written& message) const;
   void report(const Written& message);
   void report_failed(const Written& message) const;

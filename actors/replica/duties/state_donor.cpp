@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "actors/events/event.hpp"
+#include "base/canary.hpp"
 #include "transport/collective/transfer/transfer_sender.hpp"
 
 namespace muster {
@@ -118,6 +120,7 @@ void StateDonor::donate() {
   if (!deal_.done() && !halted) return;  // nor that; where the view ended before, it stays what it is
   if (!feed_.somebody_waits()) return;
   const std::vector<PeerId> peers = feed_.give_state(context_.records());
+  expect_copy();
   std::optional<std::uint64_t> turn;
   if (halted) turn = context_.show(Activity::updating);
   context_.on_compute_thread([background = context_.setup.background, turn, view = context_.view().number,
@@ -134,7 +137,30 @@ void StateDonor::donate() {
   });
 }
 
-void StateDonor::on(const StateCopied& message) const {
+// Far longer than a large state takes.
+void StateDonor::expect_copy() {
+  owed_ = {context_.view().number, context_.records()};
+  const auto& cluster = context_.job().cluster;
+  const auto wait = cluster.straggler.stuck_after + cluster.give_up_after;
+  context_.port->to_self(wait / kLooksMax, StateOverdue{owed_->first, owed_->second, wait});
+}
+
+// Its thread hangs. Others can give the state; the only one there is goes on with its steps.
+void StateDonor::on(const StateOverdue& message) {
+  if (owed_ != std::pair(message.view, message.records) || message.view != context_.view().number ||
+      canary("hung-donor-is-waited-for"))
+    return;
+  if (message.looks > 1) return context_.port->to_self(message.waited / kLooksMax, looks_again(message));
+  const std::string reason = "its state is not ready for newcomers after " +
+                             std::to_string(message.waited / std::chrono::seconds(1)) +
+                             " s: the thread that encodes it hangs";
+  if (context_.view().replicas.size() > 1) return context_.trouble(reason);
+  context_.raise(
+      make_event("notice", {{"text", "replica " + std::to_string(context_.setup.slot) + ": " + reason}}));
+}
+
+void StateDonor::on(const StateCopied& message) {
+  if (owed_ == std::pair(message.view, message.records)) owed_.reset();
   if (message.view != context_.view().number || !feed_.is_for(message.to, message.records)) return;
   context_.port->to_reducer(
       TransferOut{message.view, message.to, message.records, FrameKind::state, message.transfer});

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "actors/replica/context/replica_context.hpp"
 #include "actors/replica/states/part_deal.hpp"
@@ -39,13 +41,15 @@ class StateDonor {
   void on(const DonateTo& message);
   /// At a place between two records: has the state copied for those who wait for it.
   void donate();
-  void on(const StateCopied& message) const;
+  void on(const StateCopied& message);
+  void on(const StateOverdue& message);
   /// The newcomer has applied this record.
   void taken(PeerId peer, std::uint64_t number) { act(feed_.taken(peer, number, window())); }
   bool feeds_somebody() const { return feed_.feeds_somebody(); }
   void forget_newcomers() { feed_.forget_newcomers(); }
 
  private:
+  void expect_copy();
   void send(TransferOut out, std::shared_ptr<const TransferPayload> transfer) const;
   void make_and_send(const TransferOut& out) const;
   std::uint64_t window() const;
@@ -56,6 +60,8 @@ class StateDonor {
   const PartDeal& deal_;
   const StateReplacement& replacement_;
   RecordFeed feed_;
+  /// The copy, by view and records, that its background thread has to make ready.
+  std::optional<std::pair<std::uint32_t, std::uint64_t>> owed_;
   bool keeps_soon_ = false;  // the last record, once its mean has come from the GPU
 };
 

@@ -1,9 +1,20 @@
 #include "actors/replica/states/checkpoint_duty.hpp"
 
+#include <algorithm>
+
 #include "actors/messages/disk_retry.hpp"
 #include "base/canary.hpp"
 
 namespace muster {
+
+namespace {
+
+// Half of the grace is for the spare folder.
+std::chrono::nanoseconds give_up_after(const Written& written, const Job& job) {
+  return written.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;
+}
+
+}  // namespace
 
 void CheckpointDuty::look(const SchedulePoint& here, const Interval* every, std::uint64_t records) {
   if (here == looked_at_) return;
@@ -27,6 +38,26 @@ void CheckpointDuty::enter(std::uint32_t view, bool last, bool back, Time now) {
     last_since_ = now;
 }
 
+std::uint64_t CheckpointDuty::begin_write(const Written& asked) {
+  const bool of_an_end = is_of_an_end(asked);
+  if (of_an_end) elsewhere_ = false;
+  return owed_[of_an_end] = ++writes_;
+}
+
+CheckpointDuty::Time CheckpointDuty::answers_within(const Written& asked, const Job& job, bool last_view,
+                                                    Time now) const {
+  Time since = asked.tries > 0 ? asked.tried_since : now;
+  if (asked.parting && last_view && last_since_) since = *last_since_;
+  const Time left = since + give_up_after(asked, job) - now;
+  return std::max<Time>(left, kDiskAgainMin);
+}
+
+bool CheckpointDuty::takes(const Written& answer) const {
+  if (!is_of_an_end(answer)) return true;
+  const bool spare = !answer.folder.empty();
+  return is_owed(answer) && (spare || !elsewhere_ || answer.error.empty());
+}
+
 CheckpointDuty::Verdict CheckpointDuty::judge(const Written& written, const Job& job, bool last_view,
                                               Time now) const {
   const bool in_spare_folder = !written.folder.empty();
@@ -34,8 +65,8 @@ CheckpointDuty::Verdict CheckpointDuty::judge(const Written& written, const Job&
   Written again = written;
   if (++again.tries == 1) again.tried_since = now;
   if (written.parting && last_view && last_since_) again.tried_since = *last_since_;  // the run's end is near
-  const Time give_up = written.parting ? job.checkpoint.grace / 2 : job.cluster.give_up_after;
-  const auto wait = disk_again_in(disk_wait(again.tries), now - again.tried_since, give_up);
+  const auto wait =
+      disk_again_in(disk_wait(again.tries), now - again.tried_since, give_up_after(written, job));
   if (wait) return {Follows::again, *wait, std::move(again)};
   if ((!written.last && !written.parting) || canary("no-spare-folder")) return {};
   return {Follows::elsewhere, Time(0), std::move(again)};

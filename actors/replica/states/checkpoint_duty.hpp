@@ -48,6 +48,23 @@ class CheckpointDuty {
   /// A checkpoint that was asked for in this view would be set aside: all have gone back since.
   bool is_void(const Written& written) const { return written.view < back_in_ && !written.parting; }
 
+  // --- a disk that does not answer
+
+  /// A write is begun: its number. What is waited for is its answer from now on, and that of no older one of
+  /// its kind: on the way, or of an end.
+  std::uint64_t begin_write(const Written& asked);
+  /// How long the disk has to answer: as long as one that refuses is tried.
+  Time answers_within(const Written& asked, const Job& job, bool last_view, Time now) const;
+  /// It has not, and nobody has answered instead.
+  bool is_owed(const Written& asked) const { return asked.number == owed_[is_of_an_end(asked)]; }
+  /// The spare folder's disk is to answer instead.
+  void goes_elsewhere() { elsewhere_ = true; }
+  bool is_elsewhere() const { return elsewhere_; }
+  /// Whether anything follows from this answer, but that a checkpoint is there.
+  bool takes(const Written& answer) const;
+  /// It was the last word on this write.
+  void answered(const Written& answer) { owed_[is_of_an_end(answer)] = 0; }
+
   // --- what was written
 
   enum class Follows {
@@ -79,6 +96,11 @@ class CheckpointDuty {
   std::optional<std::uint64_t> due_at_;  // at so many records
   bool due_ = false;
   bool writing_ = false;
+  static bool is_of_an_end(const Written& written) { return written.last || written.parting; }
+
+  std::uint64_t writes_ = 0;
+  std::uint64_t owed_[2] = {};  // numbers, on the way and of an end; 0: none
+  bool elsewhere_ = false;
   std::optional<Time> last_since_;  // in the last view, or in one before it that was last
   std::uint32_t back_in_ = 0;       // the last view that went back
   std::optional<Checkpointed> told_, spared_;

@@ -58,6 +58,11 @@ class Membership {
   void leaving(const NodeName& name) { (*nodes_)[name].leaving = true; }
   void left(const NodeName& name) { (*nodes_)[name].stage = NodeStage::left; }
   void lost(const NodeName& name) { (*nodes_)[name].stage = NodeStage::lost; }
+  /// It has closed the view, and is about to be lost: no view is made of what it held.
+  void closes_no_more(const NodeName& name) {
+    NodeRecord& record = (*nodes_)[name];
+    if (record.stage == NodeStage::closed) record.stage = NodeStage::prepared;
+  }
   void announced(const NodeName& name) { (*nodes_)[name].announced = true; }
   /// A member says how far the bits of its view were compared (gradients_compared, weights_compared).
   void compared(std::uint32_t view, const std::vector<std::uint64_t>& clean);

@@ -117,6 +117,19 @@ const std::vector<Canary> kCanaries = {
      "a node that was not told of the first view ends with the coordinator that began it"},
     {"orphan-keeps-nothing", "who finds no coordinator any more ends without a checkpoint of what it holds",
      "coordinator-late"},
+    {"start-has-no-end", "a run waits for ever for nodes that are started by hand"},
+    {"closed-is-reason-enough",
+     "a child whose connection is closed is lost before it is known how it has ended", "crash"},
+    {"cut-off-is-alive",
+     "a view is made with a child whose connection is closed, for it is not known yet how it has ended",
+     "crash,crash-two,join"},
+    {"hung-donor-is-waited-for",
+     "newcomers wait for good for a member whose thread that encodes its state hangs",
+     "freeze-for-good,join"},
+    {"leaver-waits-for-ever", "a node that is to leave waits for good for a coordinator that does not answer",
+     "leave-all,coordinator-stands"},
+    {"hung-disk-keeps-all", "a last checkpoint whose disk does not answer goes nowhere else",
+     "disk-hangs,told-to-end"},
     {"returns-have-little-time", "members have 5 s to come back to a coordinator that was started anew"}};
 #else
 const std::vector<Canary> kCanaries;

@@ -151,6 +151,14 @@ TEST_F(ViewChangeTest, APauseIsReportedBeforeNewcomersAreFed) {
   EXPECT_EQ(log_.all, (PartTexts{"event paused", "feed newcomers"}));
 }
 
+TEST_F(ViewChangeTest, WithoutAFolderTheRunIsInterruptedWhenAllLeave) {
+  for (const NodeName& who : {kReplica0, kReplica1, kReplica2}) job_.membership().leaving(who);
+  change_.close_view();
+  log_.all.clear();
+  for (const NodeName& who : {kReplica0, kReplica1, kReplica2}) closes(who);
+  EXPECT_EQ(log_.all, (PartTexts{"event interrupted", "conclude: interrupted"}));
+}
+
 TEST_F(ViewChangeTest, LossesWhileAViewIsClosedWaitForTheTimer) {
   change_.close_view();
   log_.all.clear();

@@ -53,6 +53,21 @@ TEST(CoordinatorLink, ASilenceIsToldOfOnceAndItsEndToo) {
   EXPECT_EQ(link.falls_silent(kJoined + 1500ms, 500ms), 500ms) << "it is silent again";
 }
 
+TEST(CoordinatorLink, ASilentCoordinatorLetsNobodyGo) {
+  CoordinatorLink link;
+  link.taken_in(1, kJoined);
+  const auto leaving = kJoined + 30s;
+  const auto lets_nobody_go = [&](auto after, std::chrono::milliseconds grace) {
+    return link.lets_nobody_go(leaving, leaving + after, 500ms, grace);
+  };
+  EXPECT_FALSE(lets_nobody_go(1s, 60s)) << "it was silent before, and may just have been stopped";
+  EXPECT_FALSE(lets_nobody_go(500ms + kReturnMax - 1ms, 60s));
+  EXPECT_TRUE(lets_nobody_go(500ms + kReturnMax, 60s));
+  EXPECT_TRUE(lets_nobody_go(2s, 4s)) << "half of the grace is left";
+  link.heard(pulse_of(1), leaving + 1s);
+  EXPECT_FALSE(lets_nobody_go(2s, 4s));
+}
+
 TEST(CoordinatorLink, WhomTheCoordinatorWaitsForIsNewsOnce) {
   CoordinatorLink link;
   EXPECT_FALSE(link.waits_for_others(""));

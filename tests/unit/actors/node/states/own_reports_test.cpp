@@ -35,12 +35,22 @@ std::string repeated(const OwnReports& reports) {
 
 OwnReports with_one_of_each() {
   OwnReports reports;
-  reports.leaves({});
+  reports.leaves({{}, "SIGTERM"}, OwnReports::Time(std::chrono::seconds(7)));
   reports.broke(complaint_about(1));
   reports.went_back({});
   reports.found_unlike({});
   EXPECT_TRUE(reports.failed({}));
   return reports;
+}
+
+TEST(OwnReports, WhoLeavesAloneKeepsWhatItHolds) {
+  const OwnReports reports = with_one_of_each();
+  EXPECT_EQ(reports.leaving_since(), OwnReports::Time(std::chrono::seconds(7)));
+  const Stop stop = reports.leaves_alone();
+  EXPECT_TRUE(stop.good);
+  EXPECT_TRUE(stop.keep);
+  EXPECT_FALSE(stop.again);
+  EXPECT_EQ(stop.reason, "SIGTERM, while the coordinator does not answer");
 }
 
 TEST(OwnReports, AllAreRepeatedToACoordinatorThatIsStartedAnew) {

@@ -18,13 +18,21 @@ struct Writing : DutyContext {
   StateReplacement replacement;
   Checkpoints checkpoints{context, parts, weights, catch_up, replacement};
   std::shared_ptr<WaitingJobs> disk = std::make_shared<WaitingJobs>();
+  std::shared_ptr<WaitingJobs> spare = std::make_shared<WaitingJobs>();
 
   // It is the first of the view, and writes.
   void speaks() { view().replicas.erase(view().replicas.begin()); }
   void has_folder() {
     CheckpointConfig config;
     config.every = {1, Interval::Unit::steps};
-    context.setup.checkpoints = std::make_shared<Checkpointer>(disk, nullptr, nullptr, config, true);
+    context.setup.checkpoints = std::make_shared<Checkpointer>(
+        disk, [this] { return spare; }, nullptr, nullptr, config, true);
+  }
+  // Of the last message to itself that says so.
+  WriteOverdue overdue(std::uint32_t looks = 1) const {
+    auto message = std::get<WriteOverdue>(sent.self.back().second);
+    message.looks = looks;
+    return message;
   }
   void step() {
     take_records(position->records() + 1);
@@ -130,6 +138,87 @@ TEST(Checkpoints, WhatTheDiskRefusesIsWrittenAgain) {
   ASSERT_EQ(replica.sent.self.size(), 1u);
   replica.checkpoints.on(std::get<WriteAgain>(replica.sent.self[0].second));
   EXPECT_EQ(replica.disk->size(), 1u);
+}
+
+// The job's last checkpoint is asked for, and its disk does not answer.
+struct Hung : Writing {
+  Hung() {
+    has_folder();
+    context.setup.trainer->job.cluster.give_up_after = std::chrono::seconds(6);
+    checkpoints.on(snapped_for(SnapshotUse::last_checkpoint));
+  }
+  // The answer of one of the two disks.
+  Written answer(const std::string& folder = "", const std::string& error = "") const {
+    Written written = overdue().written;
+    written.folder = folder;
+    written.error = error;
+    written.disk = !error.empty();
+    return written;
+  }
+};
+
+TEST(Checkpoints, ADiskThatAnswersInTimeIsNotOverdue) {
+  Hung replica;
+  EXPECT_EQ(kLooksMax * replica.sent.self.back().first, std::chrono::seconds(6)) << "cluster.give_up_after";
+  const WriteOverdue overdue = replica.overdue();
+  EXPECT_TRUE(replica.checkpoints.on(replica.answer()));
+  replica.checkpoints.on(overdue);
+  EXPECT_EQ(replica.spare->size(), 0u);
+}
+
+TEST(Checkpoints, TimeInWhichTheProcessStoodStillIsOneLookAtTheDisk) {
+  Hung replica;
+  replica.checkpoints.on(replica.overdue(2));
+  EXPECT_EQ(replica.spare->size(), 0u);
+  const auto next = std::get<WriteOverdue>(replica.sent.self.back().second);
+  EXPECT_EQ(next.looks, 1u);
+  replica.checkpoints.on(next);
+  EXPECT_EQ(replica.spare->size(), 1u);
+}
+
+TEST(Checkpoints, TheLastOneGoesElsewhereWhenItsDiskDoesNotAnswer) {
+  Hung replica;
+  const Written refused = replica.answer("", "stale file handle");
+  replica.checkpoints.on(replica.overdue());
+  ASSERT_EQ(replica.spare->size(), 1u);
+  EXPECT_FALSE(replica.checkpoints.on(refused)) << "the spare folder's disk is to answer";
+  EXPECT_EQ(replica.event(), "none");
+  const Written late = replica.answer();
+  EXPECT_TRUE(replica.checkpoints.on(replica.answer("spare")));
+  EXPECT_FALSE(replica.checkpoints.on(late)) << "once";
+  const auto* told = last_as<Checkpointed>(replica.sent.node);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->folder, "") << "it is there all the same, and is told of";
+}
+
+TEST(Checkpoints, ALateAnswerCountsWhileTheSpareFolderIsWritten) {
+  Hung replica;
+  const Written late = replica.answer();
+  replica.checkpoints.on(replica.overdue());
+  EXPECT_TRUE(replica.checkpoints.on(late));
+  EXPECT_FALSE(replica.checkpoints.on(replica.answer("spare")));
+}
+
+TEST(Checkpoints, WhereNeitherDiskAnswersTheReplicaCannotGoOn) {
+  Hung replica;
+  replica.checkpoints.on(replica.overdue());
+  replica.checkpoints.on(replica.overdue());
+  EXPECT_EQ(replica.spare->size(), 1u) << "once";
+  const auto* answer = last_as<Written>(replica.sent.answers);
+  ASSERT_TRUE(answer);
+  EXPECT_FALSE(replica.checkpoints.on(Written(*answer)));
+  const auto* trouble = last_as<Trouble>(replica.sent.node);
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->reason, "the last checkpoint could not be written: the disk has not answered for 6 s");
+}
+
+TEST(Checkpoints, OneOnTheWayThatIsOverdueIsReported) {
+  Writing replica;
+  replica.has_folder();
+  replica.checkpoints.on(snapped_for(SnapshotUse::checkpoint));
+  replica.checkpoints.on(replica.overdue());
+  EXPECT_EQ(replica.event(), "checkpoint_failed");
+  EXPECT_EQ(replica.spare->size(), 0u);
 }
 
 TEST(Checkpoints, WhatIsLeftAtTheEndOfAReplicaIsWrittenOrItSaysWhyNot) {

@@ -18,7 +18,7 @@ class KeptPort final : public ReplicaPort {
     std::vector<ToNode> node;
     std::vector<ToReducer> reducer;
     std::vector<Need> shards;
-    std::vector<std::pair<std::chrono::nanoseconds, Retry>> self;
+    std::vector<std::pair<std::chrono::nanoseconds, Later>> self;
     std::vector<Answer> answers;
     std::chrono::nanoseconds now{0};
   };
@@ -28,7 +28,7 @@ class KeptPort final : public ReplicaPort {
   void to_node(ToNode message) override { sent_.node.push_back(std::move(message)); }
   void to_reducer(ToReducer message) override { sent_.reducer.push_back(std::move(message)); }
   void to_shard(const caf::strong_actor_ptr&, const Need& need) override { sent_.shards.push_back(need); }
-  void to_self(std::chrono::nanoseconds after, Retry message) override {
+  void to_self(std::chrono::nanoseconds after, Later message) override {
     sent_.self.emplace_back(after, std::move(message));
   }
   std::function<void(ToNode)> posts_to_node() const override {

@@ -48,6 +48,27 @@ TEST(StateDonor, ANewcomerIsGivenTheStateAndThenTheRecords) {
   EXPECT_TRUE(record->transfer);
 }
 
+// Its thread hangs.
+TEST(StateDonor, WhoseStateIsNotReadyForLongCannotGive) {
+  for (const bool alone : {false, true}) {
+    Donating replica;
+    if (alone) replica.view().replicas.resize(1);
+    replica.take_records(3);
+    replica.donor.on(DonateTo{5, kNewcomer});
+    auto overdue = std::get<StateOverdue>(replica.sent.self.back().second);
+    replica.donor.on(overdue);
+    EXPECT_TRUE(replica.sent.node.empty()) << "it looks several times";
+    overdue.looks = 1;
+    replica.donor.on(overdue);
+    EXPECT_EQ(last_as<Trouble>(replica.sent.node) != nullptr, !alone) << "others can give it";
+    EXPECT_EQ(last_as<Raised>(replica.sent.node) != nullptr, alone);
+    replica.sent.node.clear();
+    replica.donor.on(StateCopied{5, kNewcomer, 3, nullptr});
+    replica.donor.on(overdue);
+    EXPECT_TRUE(replica.sent.node.empty()) << "it is ready";
+  }
+}
+
 TEST(StateDonor, TheStateIsNotGivenWhileARecordIsAppliedOrPartsAreDealt) {
   Donating replica;
   replica.context.phase.record_taken();
