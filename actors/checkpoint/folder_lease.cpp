@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
+#include "base/mutex.hpp"
 #include "base/this_machine.hpp"
 #include "muster/error.hpp"
 
@@ -69,64 +71,90 @@ std::string lease_holder(long pid, const std::string& host, const std::string& b
   return "process " + std::to_string(pid) + " on host " + host + " (boot " + boot + ")";
 }
 
-FolderLease::FolderLease(std::filesystem::path path) : path_(std::move(path)) {
-  make_folder(path_.parent_path());
-  file_ = ::open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
-  const int refusal = errno;
-  if (file_ < 0 && refusal == EACCES) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);  // another user's
-  if (file_ < 0)
-    throw Error("the lock " + path_.string() + " cannot be opened: " + std::strerror(refusal) +
-                "; make it writable for this user, or" + kOtherFolder);
-  try {
-    const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
-    if (!locked && errno == EWOULDBLOCK) held(content_of(file_), path_);
-    refuse_living_holder(locked);
-  } catch (...) {
-    ::close(file_);
-    throw;
+struct FolderLease::Held {
+  explicit Held(std::filesystem::path file_path) : path(std::move(file_path)) {}
+  ~Held() {
+    if (file >= 0) ::close(file);
   }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  void open();
+  void refuse_living_holder(bool locked) MUSTER_EXCLUDES(mutex);
+  void beat() MUSTER_EXCLUDES(mutex);
+
+  const std::filesystem::path path;
+  int file = -1;
+  Mutex mutex;
+  ConditionVariable changed;
+  bool over MUSTER_GUARDED_BY(mutex) = false;
+  bool ended MUSTER_GUARDED_BY(mutex) = false;
+};
+
+FolderLease::FolderLease(std::filesystem::path path) : held_(std::make_shared<Held>(std::move(path))) {
+  make_folder(held_->path.parent_path());
+  held_->open();
+  const bool locked = ::flock(held_->file, LOCK_EX | LOCK_NB) == 0;
+  if (!locked && errno == EWOULDBLOCK) held(content_of(held_->file), held_->path);
+  held_->refuse_living_holder(locked);
   const std::string own = lease_holder(::getpid(), host_name(), boot_id());
   // A full disk does not keep a run from its journal: it is told of there.
-  if (::ftruncate(file_, 0) == 0) {
-    [[maybe_unused]] const auto written = ::pwrite(file_, own.data(), own.size(), 0);
-    ::fsync(file_);
+  if (::ftruncate(held_->file, 0) == 0) {
+    [[maybe_unused]] const auto written = ::pwrite(held_->file, own.data(), own.size(), 0);
+    ::fsync(held_->file);
   }
-  beating_ = std::thread([this] { beat(); });
+  beating_ = std::thread([held = held_] { held->beat(); });
 }
 
 FolderLease::~FolderLease() {
+  bool ended = false;
   {
-    const MutexLock lock(mutex_);
-    over_ = true;
+    Held& held = *held_;
+    const MutexLock lock(held.mutex);
+    held.over = true;
+    held.changed.notify_all();
+    for (const auto until = Clock::now() + kBeat; !held.ended;) {
+      if (!held.changed.wait_until(held.mutex, until)) break;
+    }
+    ended = held.ended;
   }
-  over_changed_.notify_all();
-  beating_.join();
-  ::close(file_);
+  ended ? beating_.join() : beating_.detach();
+}
+
+void FolderLease::Held::open() {
+  file = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  const int refusal = errno;
+  if (file < 0 && refusal == EACCES) file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);  // another user's
+  if (file < 0)
+    throw Error("the lock " + path.string() + " cannot be opened: " + std::strerror(refusal) +
+                "; make it writable for this user, or" + kOtherFolder);
 }
 
 // Of this boot of this host the lock has decided, if the file system has locks.
-void FolderLease::refuse_living_holder(bool locked) {
-  const auto before = look(path_);
+void FolderLease::Held::refuse_living_holder(bool locked) {
+  const auto before = look(path);
   if (!before || before->holder.empty()) return;
   if (locked && before->holder.ends_with("(boot " + boot_id() + ")")) return;
-  const MutexLock lock(mutex_);
+  const MutexLock lock(mutex);
   for (const auto until = Clock::now() + kWatch; Clock::now() < until;) {
-    over_changed_.wait_until(mutex_, Clock::now() + kBeat / 10);
-    if (const auto now = look(path_); now && *now != *before) held(now->holder, path_);
+    changed.wait_until(mutex, Clock::now() + kBeat / 10);
+    if (const auto now = look(path); now && *now != *before) held(now->holder, path);
   }
 }
 
-void FolderLease::beat() {
-  MutexLock lock(mutex_);
-  for (;;) {
+void FolderLease::Held::beat() {
+  MutexLock lock(mutex);
+  while (!over) {
     const auto next = Clock::now() + kBeat;
-    while (!over_ && over_changed_.wait_until(mutex_, next)) {
+    while (!over && changed.wait_until(mutex, next)) {
     }
-    if (over_) return;
+    if (over) break;
     lock.unlock();  // the disk may be slow
-    ::futimens(file_, nullptr);
+    ::futimens(file, nullptr);
     lock.lock();
   }
+  ended = true;
+  changed.notify_all();
 }
 
 }  // namespace muster

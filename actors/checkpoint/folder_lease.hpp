@@ -8,10 +8,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 
-#include "base/mutex.hpp"
 #include "muster/error.hpp"
 
 namespace muster {
@@ -31,19 +31,16 @@ class FolderLease {
   /// again. Makes the folder. Throws FolderHeld, naming the holder; Error where the folder or the file cannot
   /// be made.
   explicit FolderLease(std::filesystem::path path);
+  /// Waits for a beat that the disk does not answer for at most kBeat. Then the thread is left behind, and
+  /// the file stays locked until the disk answers or the process ends.
   ~FolderLease();
   FolderLease(const FolderLease&) = delete;
   FolderLease& operator=(const FolderLease&) = delete;
 
  private:
-  void refuse_living_holder(bool locked) MUSTER_EXCLUDES(mutex_);
-  void beat() MUSTER_EXCLUDES(mutex_);
+  struct Held;  // what the thread uses, which may outlive this object
 
-  std::filesystem::path path_;
-  int file_ = -1;
-  Mutex mutex_;
-  ConditionVariable over_changed_;
-  bool over_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<Held> held_;
   std::thread beating_;
 };
 

@@ -278,7 +278,8 @@ std::vector<EventSpec> events_of_kept_state() {
         {"step", kInteger, true, "the last step that was known to be done"},
         {"last_checkpoint", kText, true, "manifest of the newest checkpoint, or \"none\""}}},
       {"journal_delayed",
-       "The disk refuses to write the journal, so the next view waits; the members keep their state.",
+       "The disk refuses to write the journal, or does not answer, so the next view waits; the members keep "
+       "their state.",
        "at each try, until `cluster.give_up_after`",
        "coordinator",
        {{"view", kInteger, true, "number of the view that waits"},

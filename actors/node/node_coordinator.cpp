@@ -20,14 +20,14 @@ void NodeState::on(const Pulse& message) {
     notice("waits for the run to begin: " + message.waits_for);
 }
 
-// A coordinator that is cut off goes on with those that it hears; here no step can end without them. One that
-// was found is asked again and again until it answers. If that lasts, the connection is given up.
+// A coordinator that is cut off goes on with those that it hears; here no step can end without all members.
+// One that was found is asked again and again until it answers. If that lasts, the connection is given up.
 void NodeState::look_for_coordinator() {
   const Time now = self_->clock().now();
   if (const auto silence = link_.falls_silent(now, job_->cluster.detect.patience)) {
     notice("no message from the coordinator for " + std::to_string(silence->count()) +
-           " ms. It goes on with those that it hears; here no step is applied without all members of view " +
-           std::to_string(own_.number()) + ", and without it none is replaced");
+           " ms: it is cut off, or it stands still. Here no step is applied without all members of view " +
+           std::to_string(own_.number()) + ", and without the coordinator no member is replaced");
   }
   switch (link_.next_try(now, setup_.drop_connection != nullptr)) {
     case CoordinatorLink::Next::wait:

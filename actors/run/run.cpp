@@ -16,6 +16,7 @@
 #include "actors/checkpoint/folder_lease.hpp"
 #include "actors/checkpoint/folder_mark.hpp"
 #include "actors/coordinator/coordinator.hpp"
+#include "actors/coordinator/records/bounded_journal.hpp"
 #include "actors/events/event.hpp"
 #include "actors/node/control_port.hpp"
 #include "actors/node/control_socket.hpp"
@@ -34,6 +35,7 @@
 #include "actors/run/run_address.hpp"
 #include "actors/run/run_listeners.hpp"
 #include "actors/user_calls/watched_registry.hpp"
+#include "base/bounded_disk.hpp"
 #include "base/mutex.hpp"
 #include "base/this_machine.hpp"
 #include "config/notices.hpp"
@@ -198,13 +200,16 @@ CoordinatorSetup coordinator_setup(const Preflight& flight, const RunOptions& op
   for (const std::string& text : flight.placement.notices)
     setup.first_events.push_back(make_event("notice", {{"text", text}}));
   if (options.by_hand && !flight.job.checkpoint.folder.empty()) {
-    setup.journal = make_journal(std::filesystem::path(flight.job.checkpoint.folder) /
-                                 (file_name_of(flight.job.name) + ".journal"));
+    const auto path =
+        std::filesystem::path(flight.job.checkpoint.folder) / (file_name_of(flight.job.name) + ".journal");
+    setup.journal = bounded_journal(make_journal(path), path.string());
     setup.folder_mark = folder_mark(flight.job);
   }
   // Behind the journal, whose lock another coordinator may hold: this renames checkpoints.
   if (options.resume) go_on(flight.job, options, setup);
   if (setup.checkpoints) keep_mathematics(*setup.checkpoints, flight.job, options.registry.declarations());
+  // From here on the coordinator's actor looks into the folder, and heartbeats wait for it.
+  if (setup.checkpoints) setup.checkpoints = bounded_disk(setup.checkpoints);
   setup.progress = std::make_shared<ProgressHistory>(flight.job);
   setup.on_conclude = [&ending] { ending.begin(); };
   setup.on_end = [&ending](const Report& report) { ending.set(report); };

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fstream>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "actors/checkpoint/checkpoint_manifest.hpp"
+#include "base/bounded_calls.hpp"
 #include "base/this_machine.hpp"
 #include "config/values/address.hpp"
 #include "gpu/files/file_io.hpp"
@@ -22,6 +26,15 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kEnding = ".address";
+
+// The run does not wait longer for the disk of this file.
+constexpr std::chrono::milliseconds kWaitMax{2000};
+
+// False: the call has not returned within that time, and is left to a thread of its own.
+bool within(std::chrono::milliseconds most, BoundedCalls::Call call) {
+  BoundedCalls calls(std::chrono::milliseconds(100));
+  return calls.make(std::move(call), most) == BoundedCalls::Outcome::returned;
+}
 
 std::optional<RunAddress> read_address(const std::filesystem::path& path) {
   try {
@@ -54,18 +67,26 @@ AddressFile::AddressFile(const std::filesystem::path& folder, const RunAddress& 
            {"port", address.port}}
           .dump() +
       "\n";
-  const auto bytes = std::as_bytes(std::span(text));
-  try {
-    replace_file(path_, std::span(&bytes, 1));
-  } catch (const Error& error) {
-    why_not_ = error.what();
-  }
+  const auto why_not = std::make_shared<std::string>();
+  const auto written = within(kWaitMax, [path = path_, text, why_not] {
+    const auto bytes = std::as_bytes(std::span(text));
+    try {
+      replace_file(path, std::span(&bytes, 1));
+    } catch (const Error& error) {
+      *why_not = error.what();
+    }
+  });
+  why_not_ = written ? *why_not
+                     : "the disk of " + path_.string() + " has not answered for " +
+                           std::to_string(kWaitMax.count()) + " ms";
 }
 
 AddressFile::~AddressFile() {
-  if (read_address(path_) != address_) return;  // another coordinator has taken the run over
-  std::error_code error;
-  std::filesystem::remove(path_, error);
+  within(kWaitMax, [path = path_, address = address_] {
+    if (read_address(path) != address) return;  // another coordinator has taken the run over
+    std::error_code error;
+    std::filesystem::remove(path, error);
+  });
 }
 
 std::vector<RunAddress> addresses_in(const std::filesystem::path& folder) {

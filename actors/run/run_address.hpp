@@ -22,7 +22,8 @@ struct RunAddress {
   bool operator==(const RunAddress&) const = default;
 };
 
-/// The file is there as long as this object. A folder that takes no file is left without one.
+/// The file is there as long as this object. A folder that takes no file, or whose disk does not answer
+/// within 2 s, is left without one, or with one that is removed late or never.
 class AddressFile {
  public:
   AddressFile(const std::filesystem::path& folder, const RunAddress& address);

@@ -92,7 +92,7 @@ CASES = {"at_the_end": at_the_end, "when_told_to_end": when_told_to_end, "of_all
 
 def main():
     program, case = sys.argv[1:]
-    return judge(lambda folder: CASES[case](program, folder))
+    return judge(lambda folder: CASES[case](program, folder), hosts=False)
 
 
 if __name__ == "__main__":

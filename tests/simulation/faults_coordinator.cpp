@@ -9,6 +9,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr double kSilent = 2;  // the strength of a journal's disk that answers nothing; 1: it is full
+
 const auto kNothing = [](Cluster&, const Fault&) {};
 
 // Until it is started anew.
@@ -163,13 +165,19 @@ std::vector<FaultKind> faults_of_the_coordinator() {
   std::vector<FaultKind> all = deaths_of_it();
   for (FaultKind& kind : silences()) all.push_back(std::move(kind));
   for (FaultKind& kind : cuts()) all.push_back(std::move(kind));
-  all.push_back({"journal-full", "the disk of the journal is full for a while",
+  all.push_back({"journal-full", "the disk of the journal is full, or answers nothing, for a while",
                  [](Dice& dice, const Scene& scene, Fault& fault) {
                    fault.lasts = long_time(dice, scene);
+                   fault.strength = dice.one_in(2) ? kSilent : 1;
                    return scene.cluster.by_hand;
                  },
-                 [](Cluster& cluster, const Fault&) { cluster.journal().full = true; },
-                 [](Cluster& cluster, const Fault&) { cluster.journal().full = false; }});
+                 [](Cluster& cluster, const Fault& fault) {
+                   (fault.strength == kSilent ? cluster.journal().silent : cluster.journal().full) = true;
+                 },
+                 [](Cluster& cluster, const Fault& fault) {
+                   if (fault.strength == kSilent) return cluster.journal().answer_again();
+                   cluster.journal().full = false;
+                 }});
   all.push_back({"coordinator-second", "another coordinator begins with the journal of the one that lives",
                  [](Dice& dice, const Scene& scene, Fault& fault) {
                    const auto one = static_cast<std::uint32_t>(dice.below(scene.job.cluster.replicas));

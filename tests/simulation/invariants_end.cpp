@@ -349,6 +349,8 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
 // It has looked for the coordinator for cluster.orphan_after.
 void Invariants::keeps_alone(ProcessId process) {
   const Seen& who = seen(process);
+  if (asked_to_go_.contains(process) && (odd_ || flips_) && !bits_lost_)
+    lose_bits();  // what it knows goes with it
   orphans_.insert(process);
   gave_up_looking_.insert(process);
   const View* view = views_.latest();

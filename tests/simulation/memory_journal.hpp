@@ -1,11 +1,13 @@
-// A journal that outlives the coordinator's process, as a file does; its disk can be full, and the process
-// can die at a write, before it or behind it.
+// A journal that outlives the coordinator's process, as a file does. Its disk can be full, or answer nothing
+// for a while, and the process can die at a write, before it or behind it.
 #pragma once
 
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "actors/coordinator/records/journal.hpp"
 #include "muster/error.hpp"
@@ -15,11 +17,25 @@ namespace muster::simulation {
 struct JournalDisk {
   std::optional<JournalEntry> entry;
   bool full = false;
+  bool silent = false;               ///< it answers nothing, as bounded_journal.hpp says it
+  std::optional<JournalEntry> late;  ///< was not answered, and is written when the disk answers again
   enum class Death { none, before, behind };
   Death death = Death::none;  ///< at the next write
   std::uint64_t writes = 0;
   std::deque<JournalEntry> before;  ///< with a view, that were replaced; the last one in front
   static constexpr std::size_t kBeforeMax = 8;
+
+  void answer_again() {
+    silent = false;
+    const auto written = std::exchange(late, std::nullopt);
+    if (written && (!entry || entry->term <= written->term)) put(*written);
+  }
+  void put(const JournalEntry& written) {
+    if (entry && entry->view.number > 0) before.push_front(*entry);
+    if (before.size() > kBeforeMax) before.pop_back();
+    entry = written;
+    ++writes;
+  }
 
   /// It is restored from a copy: of the view before, where there is one, or older by so many writes.
   void restore(std::size_t writes_ago) {
@@ -29,6 +45,7 @@ struct JournalDisk {
     const auto skipped = older == before.end() ? 0 : static_cast<std::size_t>(older - before.begin());
     entry = before[std::min(skipped + writes_ago, before.size()) - 1];
     before.clear();
+    late.reset();
   }
 };
 
@@ -39,6 +56,7 @@ class MemoryJournal final : public Journal {
       : disk_(std::move(disk)), alive_(std::move(alive)), die_(std::move(die)) {}
 
   std::optional<JournalEntry> read() override {
+    if (std::exchange(has_read_, true) && disk_->silent) throw Error("the disk has not answered");
     if (!disk_->entry) return std::nullopt;
     return decode_journal(encode_journal(*disk_->entry));
   }
@@ -49,17 +67,20 @@ class MemoryJournal final : public Journal {
     if (death == JournalDisk::Death::before) return die_();
     refuse_usurped(entry, disk_->entry, "memory");
     if (disk_->full) throw Error("the disk is full");
-    if (disk_->entry && disk_->entry->view.number > 0) disk_->before.push_front(*disk_->entry);
-    if (disk_->before.size() > JournalDisk::kBeforeMax) disk_->before.pop_back();
-    disk_->entry = entry;
-    ++disk_->writes;
-    if (death == JournalDisk::Death::behind) die_();
+    if (disk_->silent) {
+      disk_->late = entry;
+    } else {
+      disk_->put(entry);
+    }
+    if (death == JournalDisk::Death::behind) return die_();
+    if (disk_->silent) throw Error("the disk has not answered");
   }
 
  private:
   std::shared_ptr<JournalDisk> disk_;
   std::function<bool()> alive_;
   std::function<void()> die_;
+  bool has_read_ = false;
 };
 
 }  // namespace muster::simulation

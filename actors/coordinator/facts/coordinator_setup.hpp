@@ -28,7 +28,8 @@ struct CoordinatorSetup {
   std::vector<Event> first_events;  ///< raised at the start: notices
   std::string job_hash;             ///< of what fixes the mathematics
   /// What a coordinator must know after its death: kept before each view is installed. Null: not kept, and a
-  /// coordinator that dies is not replaced.
+  /// coordinator that dies is not replaced. Called by the actor: it must not block for long
+  /// (bounded_journal.hpp), nor must `checkpoints` (bounded_disk.hpp).
   std::shared_ptr<Journal> journal;
   std::optional<Resume> resume;                 ///< the checkpoint to go on from
   std::shared_ptr<Disk> checkpoints = nullptr;  ///< checkpoint.folder; null: no job of this run writes any

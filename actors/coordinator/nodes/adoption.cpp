@@ -253,7 +253,9 @@ bool Adoption::learn_from(const Adopt& message) {
   const bool forming = run_.unknown_members_may_come();
   if ((run_.phase != CoordinatorPhase::adopting && !forming) || canary("journal-knows-best")) return true;
   const std::uint32_t known = forming ? run_.first_view - 1 : run_.view.number;
-  const bool newer = message.view.number > known &&
+  // The last view of a run waits for no journal. The view of that number in the journal was sent to nobody.
+  const bool is_last = !forming && message.view.number == known && message.view.last && !run_.view.last;
+  const bool newer = (message.view.number > known || is_last) &&
                      makes_sense(message.view, message.join.name, run_.setup.job.train.shards);
   const bool expected =
       !forming && run_.membership->returns().expects(message.join.name, message.join.incarnation);

@@ -1,8 +1,7 @@
 // The checkpoints that a run could go back to, as its coordinator knows them: what it finds in the folder,
 // and what members report. A folder that could be read before, and cannot be now or is empty, is away: its
 // server cannot be reached, or it is not mounted. One that was empty all the time may be another host's:
-// there only reports of members count. Reads the folder, which may block, and writes nothing. For one thread
-// at a time.
+// there only reports of members count. Reads the folder, and writes nothing. For one thread at a time.
 #pragma once
 
 #include <cstdint>

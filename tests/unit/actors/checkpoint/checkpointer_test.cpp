@@ -48,7 +48,7 @@ class AroundAView : public ::testing::Test {
   std::shared_ptr<FaultyDisk> disk_ = std::make_shared<FaultyDisk>();
   std::shared_ptr<SlowDisk> thread_ = std::make_shared<SlowDisk>();
   std::shared_ptr<CheckpointStore> store_ = std::make_shared<CheckpointStore>(disk_, identity());
-  Checkpointer checkpointer_{thread_, store_, store_, keep_one(), false};
+  Checkpointer checkpointer_{thread_, [this] { return thread_; }, store_, store_, keep_one(), false};
 };
 
 using Steps = std::vector<std::uint64_t>;

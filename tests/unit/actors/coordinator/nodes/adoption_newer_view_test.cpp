@@ -25,6 +25,20 @@ TEST_F(AdoptionOfNewerView, TheRunGoesOnWithItInAHigherTerm) {
   EXPECT_EQ(journal_->entry->term, 9u);
 }
 
+// That waits for no journal, whose disk may have written the entry of another view of that number late.
+TEST_F(AdoptionOfNewerView, TheLastViewOfARunCountsMoreThanOneOfThatNumber) {
+  Adopt adopt = adopt_of(kReplica0);
+  adopt.view.last = true;
+  comes_back(adopt);
+  EXPECT_TRUE(job_.run.view.last);
+  EXPECT_TRUE(journal_->entry->view.last);
+  log_.all.clear();
+  adopt = adopt_of(kReplica1);
+  adopt.view.last = true;
+  comes_back(adopt);
+  EXPECT_EQ(log_.all[0], "connect replica 1") << "that view is known now";
+}
+
 TEST_F(AdoptionOfNewerView, NoMemberCountsAsBackBeforeTheJournalHasIt) {
   journal_->full = true;
   comes_back(newer_of(kReplica0));
