@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/simulation/plan_dice.hpp"
+
 namespace muster::simulation {
 
 namespace {
@@ -214,7 +216,7 @@ std::vector<Scenario> scenarios_of(const Plan& plan) {
 }  // namespace
 
 void draw_together(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 67);
+  Dice dice = dice_of(seed, DiceOf::together);
   // What goes back to a checkpoint decides anew which gradients are dropped.
   const bool few = options.faults.size() <= kFewFaults;
   if (!dice.one_in(few ? 2 : 8) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
