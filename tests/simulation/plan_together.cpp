@@ -39,6 +39,9 @@ class Together {
     plan_.faults.push_back(std::move(fault));
   }
 
+  /// The one that was added last.
+  void last_for(Nanoseconds time) { plan_.faults.back().lasts = time; }
+
   bool possible() const { return possible_; }
 
  private:
@@ -179,7 +182,9 @@ void all_leave_while_a_view_waits_for_its_journal(Dice& dice, Together& together
   const auto soon = [&dice](int most) {
     return dice.between(Nanoseconds(0), Nanoseconds(milliseconds(most)));
   };
+  job.checkpoint.grace = milliseconds(dice.between(300, 4000));
   together.add("journal-full", {"commit", commit, Nanoseconds(0)});
+  together.last_for(dice.between(Nanoseconds(milliseconds(5000)), Nanoseconds(milliseconds(30000))));
   together.add("crash", {"commit", commit, soon(5)});
   together.add("leave-all", {"close", dice.between(1, job.cluster.replicas), soon(200)});
 }
