@@ -46,6 +46,19 @@ std::vector<Branch> resume_table() {
   };
 }
 
+std::vector<Branch> ends_table() {
+  return {
+      {"run: completed", true},
+      {"run: fails before its first view", false},
+      {"run: ends without a folder when all leave", false},
+      {"run: fails for nodes that did not come", false},
+      {"run: fails below min_replicas", false},
+      {"run: goes on from its last checkpoint", true},
+      {"run: keeps its state when it is told to end", true},
+      {"run: keeps its state when no replica can go on", false},
+  };
+}
+
 std::vector<Branch> make_table() {
   std::vector<Branch> table = {
       {"event: dropped", false},
@@ -85,14 +98,6 @@ std::vector<Branch> make_table() {
       {"lost: while a view is being installed", true},
       {"round: end of an epoch", true},
       {"round: evaluation", true},
-      {"run: completed", true},
-      {"run: fails before its first view", false},
-      {"run: ends without a folder when all leave", false},
-      {"run: fails for nodes that did not come", false},
-      {"run: fails below min_replicas", false},
-      {"run: goes on from its last checkpoint", true},
-      {"run: keeps its state when it is told to end", true},
-      {"run: keeps its state when no replica can go on", false},
       {"straggler: a step goes on without it", false},
       {"view: a change", true},
       {"view: a member is behind", true},
@@ -111,8 +116,8 @@ std::vector<Branch> make_table() {
       {"view: the fourth or later", true},
       {"zombie: is told that it was evicted", true},
   };
-  for (const auto& more :
-       {dealt_table("parts", true, true), dealt_table("states", false, false), sums_table(), resume_table()})
+  for (const auto& more : {dealt_table("parts", true, true), dealt_table("states", false, false),
+                           sums_table(), resume_table(), ends_table()})
     table.insert(table.end(), more.begin(), more.end());
   for (const FaultKind& kind : fault_table()) table.push_back({"fault: " + kind.name, true});
   return table;

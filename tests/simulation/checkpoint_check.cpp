@@ -17,8 +17,9 @@ namespace {
 constexpr std::uint64_t kNoStep = std::numeric_limits<std::uint64_t>::max();
 constexpr const char* kLookedAt = "looked at";
 constexpr const char* kOptimizer = " has not the oracle's optimizer";
+constexpr const char* kShardStates = " has not the oracle's states of shards";
 
-Wrong compared(const Snapshot& snapshot, const OracleResult& oracle) {
+Wrong compared(const Snapshot& snapshot, const OracleResult& oracle, bool has_states) {
   const ReplicaPlace& place = snapshot.place;
   const std::string name = "the checkpoint of step " + std::to_string(place.steps);
   if (place.records == 0 || place.records > oracle.records.size())
@@ -28,12 +29,15 @@ Wrong compared(const Snapshot& snapshot, const OracleResult& oracle) {
   if (record.step != place.steps)
     return {8, name + " is of step " + std::to_string(record.step) + " by its records"};
   if (fingerprint_of(snapshot.state) != record.state) return {8, name + " has not the oracle's weights"};
-  std::vector<float> optimizer;
+  std::vector<float> optimizer, shard_states;
   for (const Snapshot::Slot& slot : snapshot.slots) {
+    if (slot.name.starts_with("error_feedback."))
+      shard_states.insert(shard_states.end(), slot.values.begin(), slot.values.end());
     if (slot.name == "momentum" || slot.name == "exp_avg" || slot.name == "exp_avg_sq")
       optimizer.insert(optimizer.end(), slot.values.begin(), slot.values.end());
   }
   if (fingerprint_of(optimizer) != record.optimizer) return {8, name + kOptimizer};
+  if (has_states && fingerprint_of(shard_states) != record.shard_states) return {8, name + kShardStates};
   return {};
 }
 
@@ -50,8 +54,9 @@ CheckpointsChecked check_checkpoints(const Job& job, const Registry& registry, s
   const auto look_at = [&](const Snapshot& snapshot) {
     ++checked.looked_at;
     weights[snapshot.place.steps].insert(fingerprint_of(snapshot.state));
-    const Wrong wrong = compared(snapshot, oracle);
-    if (wrong) checked.wrong.push_back({wrong, snapshot.place.steps, wrong.what.ends_with(kOptimizer)});
+    const Wrong wrong = compared(snapshot, oracle, job.train.shards_have_state());
+    const bool has_weights = wrong.what.ends_with(kOptimizer) || wrong.what.ends_with(kShardStates);
+    if (wrong) checked.wrong.push_back({wrong, snapshot.place.steps, has_weights});
     return std::string(kLookedAt);  // so that the next one is read, too
   };
   const FoundCheckpoint found = store.newest(look_at, false);

@@ -15,9 +15,9 @@ namespace muster::simulation {
 
 struct WrongCheckpoint {
   Wrong wrong;  ///< its weights or its optimizer are not the oracle's at its step, or it cannot be read
-  std::uint64_t step = 0;  ///< none: of one that cannot be read
-  bool only_optimizer = false;
-  bool differs = false;  ///< from another one of its step
+  std::uint64_t step = 0;       ///< none: of one that cannot be read
+  bool only_optimizer = false;  ///< is wrong, or what compression left out of gradients; not the weights
+  bool differs = false;         ///< from another one of its step
 };
 
 struct CheckpointsChecked {

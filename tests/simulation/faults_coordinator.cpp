@@ -153,7 +153,9 @@ std::vector<FaultKind> cuts() {
          const std::uint64_t count = replicas / 2 + dice.below(2);
          for (std::uint32_t i = 0; i < count; ++i)
            fault.costs.insert(NodeName{false, (first + i) % replicas}.text());
-         fault.lasts = long_time(dice, scene);
+         const Nanoseconds patience = scene.job.cluster.detect.patience;
+         // A majority is waited for longer than one node; then living members are lost, and come back.
+         fault.lasts = dice.one_in(3) ? dice.between(6 * patience, 12 * patience) : long_time(dice, scene);
          return true;
        },
        cut, mend}};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/simulation/end_rules.hpp"
+
 namespace muster::simulation {
 namespace {
 
@@ -247,6 +249,66 @@ TEST(FrameRule, FindsAViewThatIsClosedTooEarly) {
   EXPECT_FALSE(early.placed(frame_of(3, 8), bytes, 7));
   early.entered(3);
   EXPECT_FALSE(early.closed(3)) << "it arrives in a buffer of the engine's own";
+}
+
+TEST(Outage, LastsUntilNowAtMost) {
+  using std::chrono::seconds;
+  Outage outage(seconds(5));
+  EXPECT_EQ(outage.longest(seconds(100)), seconds(0));
+  outage.begins(seconds(10), seconds(30));
+  EXPECT_EQ(outage.longest(seconds(12)), seconds(2)) << "it is to last, and has not yet";
+  EXPECT_EQ(outage.longest(seconds(90)), seconds(30));
+}
+
+TEST(Outage, AShortBreakCountsAsNoneAndALongOneEndsIt) {
+  using std::chrono::seconds;
+  Outage outage(seconds(5));
+  outage.begins(seconds(10), seconds(10));
+  outage.begins(seconds(24), seconds(6));
+  EXPECT_EQ(outage.longest(seconds(50)), seconds(20));
+  outage.begins(seconds(40), seconds(15));
+  EXPECT_EQ(outage.longest(seconds(60)), seconds(20)) << "the one before was longer";
+  EXPECT_EQ(outage.longest(seconds(42)), seconds(20));
+}
+
+TEST(FailedPlaces, TwoMustHaveFailedAtThePlaceThatIsNamed) {
+  const ErrorPlace one{0, false, 1, 2}, other{1, false, 1, 2};
+  const auto says = [](const ErrorPlace& at) { return "two nodes have failed at " + at.text() + ", a"; };
+  FailedPlaces places;
+  places.failed({false, 0}, one);
+  places.failed({false, 1}, other);
+  places.failed({false, 0}, one);
+  EXPECT_FALSE(places.two_have_failed(says(one))) << "the same one twice";
+  places.failed({false, 2}, one);
+  EXPECT_TRUE(places.two_have_failed(says(one)));
+  EXPECT_FALSE(places.two_have_failed(says(other)));
+  places.failed({false, 0}, {});
+  places.failed({false, 1}, {});
+  EXPECT_FALSE(places.two_have_failed(says({}))) << "nowhere is no place";
+}
+
+TEST(EndRules, WrongBitsEndARunWhereThereIsNoMajority) {
+  EXPECT_TRUE(may_stop_for_wrong_bits(OnCorruption::evict, 2));
+  EXPECT_FALSE(may_stop_for_wrong_bits(OnCorruption::evict, 3));
+  EXPECT_TRUE(may_stop_for_wrong_bits(OnCorruption::stop, 3));
+  EXPECT_FALSE(may_stop_for_wrong_bits(OnCorruption::report, 2));
+}
+
+TEST(EndRules, NoStepWasDoneWhereNobodyHasDoneOne) {
+  EXPECT_TRUE(may_have_done_no_step(std::vector<std::uint64_t>{0, 0}, false));
+  EXPECT_FALSE(may_have_done_no_step(std::vector<std::uint64_t>{0, 1}, false));
+  EXPECT_TRUE(may_have_done_no_step(std::vector<std::uint64_t>{0, 1}, true)) << "all went back";
+}
+
+TEST(EndRules, AWriteIsHeldUpByItsDiskOrByWhoHasAPartOfIt) {
+  Tally tally;
+  tally.count("fault: join", 3);
+  EXPECT_FALSE(writing_may_be_held_up(tally, true));
+  tally.count("fault: freeze-for-good");
+  EXPECT_FALSE(writing_may_be_held_up(tally, false));
+  EXPECT_TRUE(writing_may_be_held_up(tally, true));
+  tally.count("fault: disk-full");
+  EXPECT_TRUE(writing_may_be_held_up(tally, false));
 }
 
 TEST(ReportRule, FindsAWrongReport) {

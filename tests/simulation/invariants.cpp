@@ -259,6 +259,7 @@ void Invariants::sent(ProcessId from, ProcessId to, const caf::message& message)
     tally_.count("join: a newcomer has caught up");
   } else if (const auto* failing = as<Failing>(message)) {
     if (failing->peer_known) return;
+    failed_at_.failed(failing->name, failing->at);
     if (failing->reason.find("cannot go back") != std::string::npos)
       say({11, failing->name.text() + " fails by itself, where all are asked whether they can go back"});
     if (fails_by_a_fault(failing->reason)) excused_.insert(failing->name.text());
@@ -441,6 +442,7 @@ void Invariants::event(const Event& event) {
     turned_away(node_of(event));
   if (event.name == "checkpoint") checked_.insert(static_cast<std::uint64_t>(event.integer("step")));
   if (event.name == "state_kept") expect_keeps_all(event);
+  if (event.name == "state_not_kept") no_step_was_done_ = may_have_done_nothing();
   if (event.name == "failed") expect_no_denial(event.text("reason"));
   if (event.name == "left") left_.insert(node_of(event));
   if (event.name == "state_transferred") {

@@ -11,6 +11,7 @@
 
 #include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/cluster.hpp"
+#include "tests/simulation/end_rules.hpp"
 #include "tests/simulation/invariant_rules.hpp"
 #include "tests/simulation/tally.hpp"
 #include "tests/simulation/watch.hpp"
@@ -39,13 +40,9 @@ class Invariants final : public Watch {
   /// The link between the coordinator and these is cut.
   void cut_from_coordinator(const std::set<std::string>& who);
   /// Nobody can reach the disk of the checkpoints for this time.
-  void disk_away(Nanoseconds lasts) {
-    const bool goes_on =
-        now() <= away_until_ + std::chrono::seconds(20);  // nobody may have looked in between
-    away_until_ = std::max(away_until_, now() + lasts);
-    if (!goes_on) away_since_ = now();
-    longest_away_ = std::max(longest_away_, away_until_ - away_since_);
-  }
+  void disk_away(Nanoseconds lasts) { folder_away_.begins(now(), lasts); }
+  /// The disk of the journal is full for this time.
+  void journal_full(Nanoseconds lasts) { journal_full_.begins(now(), lasts); }
 
   /// Progress: while no fault lasts, something must happen within `patience` of virtual time.
   void expect_progress(Nanoseconds patience);
@@ -58,6 +55,7 @@ class Invariants final : public Watch {
   void expect_kept(const Report& report);
   void expect_kept_before_it(const Report& report);
   bool may_keep_nothing(const std::string& reason) const;
+  bool may_have_done_nothing() const;
   void expect_left_in_time();
   /// Before the wrong results of a replica.
   bool told_that_all_go_back() const { return told_back_; }
@@ -168,6 +166,7 @@ class Invariants final : public Watch {
   bool stopped_by_wrong_bits(const Report& report);
   bool excused(const std::string& who, const std::string& reason);
   bool fails_by_errors(const Report& report) const;
+  bool fails_without_journal(const Report& report) const;
   void expect_nobody_came(const Report& report);
   void expect_none_stays(const Report& report);
   std::uint32_t newcomers_wait() const;
@@ -183,7 +182,11 @@ class Invariants final : public Watch {
   bool none_looks_for_it() const;
   void expect_no_denial(const std::string& reason);
   // A run waits for it as long as for a member, and then goes on without those who cannot read.
-  bool disk_was_away_for_long() const { return longest_away_ >= job_.cluster.give_up_after; }
+  bool disk_was_away_for_long() const { return folder_away_.longest(now()) >= job_.cluster.give_up_after; }
+  bool journal_was_full_for_long() const {
+    return journal_full_.longest(now()) >= job_.cluster.give_up_after;
+  }
+  std::size_t minds() const;
   bool only_the_coordinator_died() const;
   bool all_told_to_end() const;
   void expect_unheard_are_left_alone(ProcessId member, const Stop& stop);
@@ -223,7 +226,9 @@ class Invariants final : public Watch {
   bool is_alone_on_gpu(std::uint32_t view) const;
   std::uint64_t commits_ = 0, commits_before_ = 0;  // and before the last view was in force
   std::uint64_t faults_ = 0;                        // that have begun
-  Nanoseconds away_since_{0}, away_until_{std::chrono::seconds(-30)}, longest_away_{0};
+  Outage folder_away_{std::chrono::seconds(20)}, journal_full_{std::chrono::seconds(5)};
+  FailedPlaces failed_at_;
+  bool no_step_was_done_ = false;                    // as the run may say, when it says that it keeps nothing
   std::uint64_t least_suspect_ = ~std::uint64_t{0};  // the first step of all that may be wrong
   // Likewise, of a verdict when the coordinator did not see the folder.
   std::optional<std::uint64_t> blind_from_;

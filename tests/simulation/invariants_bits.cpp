@@ -378,8 +378,21 @@ bool Invariants::stopped_by_wrong_bits(const Report& report) {
   if ((report.reason.rfind("diverged: ", 0) != 0 && !of_a_backup) || (!flips_ && !odd_)) return false;
   // All count an epoch from the same records, wrong ones too.
   if (report.reason.find("the ledger or evaluation of epoch") != std::string::npos) return false;
+  if (!of_a_backup && !may_stop_for_wrong_bits(job_.cluster.on_corruption, minds())) return false;
   tally_.count("run: stops where nobody knows whose bits are right");
   return true;
+}
+
+// Members that are left, and have their state from none of the others.
+std::size_t Invariants::minds() const {
+  const View* view = views_.latest();
+  if (!view) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(view->replicas, [&](const Member& member) {
+    const std::string who = member.name.text();
+    const bool is_behind =
+        std::ranges::any_of(view->behind, [&](const Behind& one) { return one.slot == member.name.slot; });
+    return cluster_->alive(who) && !lost_.contains(who) && !is_behind && givers_of(who).size() == 1;
+  }));
 }
 
 // The replica of a job for one leaves its sums on its GPU, and forms no mean that could be hashed.

@@ -178,13 +178,11 @@ void Invariants::expect_good_end(const Report& report) {
     tally_.count("run: fails where no replica sees its folder of checkpoints");
   } else if (report.reason.rfind("checkpoint.folder (", 0) == 0 && disk_was_away_for_long()) {
     tally_.count("run: fails without its folder of checkpoints");
-  } else if (tally_.of("fault: journal-full") > 0 &&
-             (report.reason.find("the journal could not be written for") != std::string::npos ||
-              (report.reason.find("the journal cannot be kept") != std::string::npos &&
-               tally_.of("event: view") == 0))) {
+  } else if (fails_without_journal(report)) {
     tally_.count("run: fails without its journal");
-  } else if (tally_.of("fault: coordinator-second") > 0) {
-    tally_.count("run: fails with two coordinators");  // what the first one saw is not looked at
+  } else if (tally_.of("fault: coordinator-second") > 0 && says_who_is_missing(report.reason) &&
+             all_excused()) {
+    tally_.count("run: fails with two coordinators");  // whom the first one has lost is not looked at
   } else if (report.reason.rfind("no message from any member", 0) == 0 && all_excused()) {
     tally_.count("run: gives up without a message from anybody");
   } else if (tally_.of("fault: coordinator-old-journal") > 0 && all_told_to_end()) {
@@ -194,6 +192,14 @@ void Invariants::expect_good_end(const Report& report) {
   } else {
     say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});
   }
+}
+
+// Its disk was full for as long as it is tried; or before the first entry, which is written once.
+bool Invariants::fails_without_journal(const Report& report) const {
+  const auto says = [&](const char* text) { return report.reason.find(text) != std::string::npos; };
+  if (says("the journal could not be written for")) return journal_was_full_for_long();
+  return says("the journal cannot be kept") && tally_.of("event: view") == 0 &&
+         tally_.of("fault: journal-full") > 0;
 }
 
 // Nobody came for as long as nodes that are started by hand are waited for, and places were free.
@@ -220,7 +226,7 @@ bool Invariants::fails_by_errors(const Report& report) const {
   // A newcomer may become a member after the verdict.
   if (says("no other replica is left")) return replicas_at_error_ <= 1;
   if (says("no other loader is left")) return loaders_at_error_ <= 1;
-  return says("two nodes have failed at") && tally_.of("fault: local-error") > 1;
+  return failed_at_.two_have_failed(report.reason);
 }
 
 // A run that was told to end keeps its state; it may fail to do so where other faults keep it from that.
@@ -279,8 +285,8 @@ std::uint64_t Invariants::told_to_end() const {
 }
 
 bool Invariants::may_keep_nothing(const std::string& reason) const {
-  if (reason == "no step was done") return true;
-  if (reason == "a part of the state was lost with a replica") return !lost_.empty();
+  if (reason == "no step was done") return no_step_was_done_;
+  if (reason == "a part of the state was lost with a replica") return job_.train.in_parts() && !lost_.empty();
   if (reason.starts_with(kNoneHoldsIt)) return !lost_.empty() && !newcomers_hold_the_state();
   if (reason.starts_with("no checkpoint is left that can be read"))
     return tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0 ||
@@ -292,9 +298,23 @@ bool Invariants::may_keep_nothing(const std::string& reason) const {
   if (reason == "the run was told to end for the second time") return told_to_end() > 1;
   // Another fault holds up a member, its link or its disk for longer.
   const bool little_time = job_.checkpoint.grace < std::chrono::seconds(20);
-  const bool more_than_hangs =
-      job_.train.in_parts() || faults_ > told_to_end() + tally_.of("fault: freeze-for-good");
-  return reason.rfind("no member wrote a checkpoint within", 0) == 0 && (more_than_hangs || little_time);
+  return reason.rfind("no member wrote a checkpoint within", 0) == 0 &&
+         (little_time || writing_may_be_held_up(tally_, job_.train.in_parts()));
+}
+
+// The members that are left have done none that counts. Asked when the run says that it keeps nothing: they
+// have closed the view, and take no step more.
+bool Invariants::may_have_done_nothing() const {
+  const View* view = views_.latest();
+  if (bits_lost_ || !view) return true;
+  std::vector<std::uint64_t> steps;
+  for (const ProcessId process : members_of(view->number)) {
+    const Seen& member = seen_.at(process);
+    const bool counts = cluster_->world().alive(process) && !lost_.contains(member.name.text()) &&
+                        !member.replica.is_astray() && !to_go_back_.contains(process);
+    if (counts) steps.push_back(member.replica.steps_applied());
+  }
+  return may_have_done_no_step(steps, views_.goes_back(*view) && view->source.step == 0);
 }
 
 void Invariants::expect_all_ended() {

@@ -52,8 +52,6 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
     return true;
   const std::string link = "the link between ";
   if (reason.rfind(link, 0) != 0) return false;
-  // The one that was taken over had told members that the others are lost: they had cut their links.
-  if (tally_.of("fault: coordinator-second") > 0) return true;
   const std::string ends = reason.substr(link.size(), reason.find(" is broken") - link.size());
   const std::size_t and_at = ends.find(" and ");
   // Members had cut their links to one that was lost; a coordinator that was started anew may not know of it.

@@ -129,7 +129,7 @@ class Plain {
   // shard that takes no part; 0 of one that does.
   template <class Absent>
   OracleRecord read(std::uint64_t epoch, std::uint64_t turn, Absent&& absent) {
-    OracleRecord record{RoundKind::train, epoch, false, result_.steps, 0, {}, {}, 0, 0};
+    OracleRecord record{RoundKind::train, epoch, false, result_.steps, 0, {}, {}, 0, 0, 0};
     leaves_.assign(job_.train.shards, std::nullopt);
     next_left_out_ = left_out_by_shards_;
     for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
@@ -167,6 +167,10 @@ class Plain {
   void push(OracleRecord record) {
     record.state = fingerprint_of(state_);
     record.optimizer = fingerprint_of(optimizer_.vectors());
+    std::vector<float> left_out;
+    for (const auto& of_shard : left_out_by_shards_)
+      left_out.insert(left_out.end(), of_shard.begin(), of_shard.end());
+    if (job_.train.shards_have_state()) record.shard_states = fingerprint_of(left_out);
     result_.records.push_back(std::move(record));
   }
 
@@ -215,7 +219,7 @@ class Plain {
   }
 
   void evaluate(std::uint64_t epoch) {
-    OracleRecord record{RoundKind::evaluate, epoch, false, result_.steps, 0, {}, {}, 0, 0};
+    OracleRecord record{RoundKind::evaluate, epoch, false, result_.steps, 0, {}, {}, 0, 0, 0};
     for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
       ShardMetrics sums{shard, 0, 0, 0, 0};
       std::uint64_t turn = 0;

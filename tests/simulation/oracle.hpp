@@ -27,6 +27,7 @@ struct OracleRecord {
   std::vector<ShardMetrics> metrics;  ///< evaluate
   std::uint64_t state = 0;            ///< fingerprint after it
   std::uint64_t optimizer = 0;        ///< fingerprint of the optimizer's vectors after it, in declared order
+  std::uint64_t shard_states = 0;     ///< likewise, of what compression left out of each shard's gradients
 };
 
 struct OracleEpoch {

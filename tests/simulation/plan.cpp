@@ -4,7 +4,10 @@
 #include <set>
 
 #include "muster/job_file.hpp"
+#include "tests/simulation/plan_dice.hpp"
+#include "tests/simulation/plan_idle.hpp"
 #include "tests/simulation/plan_loaders.hpp"
+#include "tests/simulation/plan_start.hpp"
 #include "tests/simulation/plan_together.hpp"
 
 namespace muster::simulation {
@@ -67,7 +70,7 @@ void draw_data(Dice& dice, Job& job) {
 
 // Few make most of what can go wrong, and take the least time. From dice of its own.
 std::uint32_t many_replicas(std::uint64_t seed, std::uint32_t few) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 41);
+  Dice dice = dice_of(seed, DiceOf::many_replicas);
   return dice.one_in(40) ? static_cast<std::uint32_t>(dice.between(7, 24)) : few;
 }
 
@@ -105,7 +108,7 @@ ClusterOptions draw_cluster(Dice& dice, const Job& job, std::uint64_t seed) {
   cluster.pace.loading_max = microseconds(dice.between(10, 5000));
   cluster.by_hand = dice.one_in(2);
   if (dice.one_in(2)) cluster.lag_max = microseconds(dice.between(50, 3000));
-  if (Dice own(seed * 0x2545f4914f6cdd1dull + 43); own.one_in(10))
+  if (Dice own = dice_of(seed, DiceOf::long_lag); own.one_in(10))
     cluster.lag_max = microseconds(own.between(3000, 10000));
   if (dice.one_in(2)) cluster.network.at_once_bytes = dice.between(0, 200);
   cluster.network.delay_max = microseconds(dice.between(20, 1000));
@@ -226,7 +229,7 @@ std::vector<Fault> draw_faults(Dice& dice, const Scene& scene, const PlanOptions
 // What processes of one host read in each other's memory. A replica may stand still while it does, and go on
 // with that when it wakes; or the owner lets go, and the reader does not know.
 void draw_borrows(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x9e3779b97f4a7c15ull + 47);
+  Dice dice = dice_of(seed, DiceOf::borrows);
   if (!dice.one_in(2)) return;
   plan.cluster.network.supports_borrowing = true;
   plan.cluster.network.at_once_bytes = dice.between(0, 40);
@@ -247,7 +250,7 @@ void draw_borrows(std::uint64_t seed, Plan& plan) {
 void draw_suspended(std::uint64_t seed, Plan& plan) {
   const auto suspends = [](const Fault& fault) { return fault.kind.starts_with("suspend"); };
   if (std::ranges::none_of(plan.faults, suspends)) return;
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 97);
+  Dice dice = dice_of(seed, DiceOf::suspended);
   StragglerConfig& straggler = plan.job.cluster.straggler;
   straggler.action = dice.one_of(std::vector{StragglerAction::evict, StragglerAction::drop});
   straggler.patience = milliseconds(dice.between(1000, 5000));
@@ -261,13 +264,12 @@ void draw_suspended(std::uint64_t seed, Plan& plan) {
       std::min<Nanoseconds>(straggler.patience / (6 * plan.job.train.shards), milliseconds(250));
 }
 
-// Only where a replica is slow does it matter what is done about it; from dice of its own, so that the other
-// plans stay what they are.
+// Only where a replica is slow does it matter what is done about it.
 void draw_straggler_action(std::uint64_t seed, Plan& plan) {
   const bool slow = std::any_of(plan.faults.begin(), plan.faults.end(),
                                 [](const Fault& fault) { return fault.kind == "slow-replica"; });
   if (!slow) return;
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 7);
+  Dice dice = dice_of(seed, DiceOf::straggler_action);
   static const std::vector<StragglerAction> actions{StragglerAction::wait, StragglerAction::shed,
                                                     StragglerAction::speculate, StragglerAction::speculate};
   plan.job.cluster.straggler.action = dice.one_of(actions);
@@ -281,7 +283,7 @@ void draw_algorithm(std::uint64_t seed, Plan& plan) {
   static const std::vector<ReduceAlgorithm> algorithms{
       ReduceAlgorithm::automatic, ReduceAlgorithm::direct, ReduceAlgorithm::halving_doubling,
       ReduceAlgorithm::hierarchical, ReduceAlgorithm::one_shot};
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 11);
+  Dice dice = dice_of(seed, DiceOf::algorithm);
   plan.job.reduce.algorithm = dice.one_of(algorithms);
   if (dice.one_in(2)) plan.job.reduce.bucket_bytes = 64;
   if (dice.one_in(4)) plan.job.train.wire = GradientWire::bfloat16;
@@ -298,7 +300,7 @@ void draw_checkpoints(Dice& dice, Plan& plan) {
 // Likewise. What goes back to a checkpoint decides anew which gradients are dropped, so the two are not drawn
 // together.
 void draw_sharding(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 13);
+  Dice dice = dice_of(seed, DiceOf::sharding);
   if (dice.one_in(2) || plan.job.cluster.straggler.action == StragglerAction::drop) return;
   plan.job.train.shard_optimizer = true;
   if (plan.job.reduce.algorithm == ReduceAlgorithm::one_shot)  // it has no parts
@@ -308,7 +310,7 @@ void draw_sharding(std::uint64_t seed, Plan& plan) {
 
 // Nor is compression drawn with what is incompatible with it (config/schema/exclusions.cpp).
 void draw_compression(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 19);
+  Dice dice = dice_of(seed, DiceOf::compression);
   const StragglerAction action = plan.job.cluster.straggler.action;
   const bool may = !plan.job.train.shard_optimizer && action != StragglerAction::drop &&
                    action != StragglerAction::speculate;
@@ -326,20 +328,20 @@ void draw_compression(std::uint64_t seed, Plan& plan) {
 
 // Bounds of which some hold in every step, some in few. A sharded optimizer has no whole gradient.
 void draw_clipping(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 29);
+  Dice dice = dice_of(seed, DiceOf::clipping);
   if (plan.job.train.shard_optimizer || !dice.one_in(3)) return;
   plan.job.train.clip_norm = dice.one_of(std::vector{0.05, 0.5, 5.0});
 }
 
 // And how much of the steps' time a newcomer may take.
 void draw_join_share(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 17);
+  Dice dice = dice_of(seed, DiceOf::join_share);
   plan.job.cluster.join_share = dice.one_of(std::vector{0.01, 0.1, 0.1, 0.5, 1.0});
 }
 
 // GPUs do not do all that the host does.
 void draw_gpus(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 23);
+  Dice dice = dice_of(seed, DiceOf::gpus);
   const TrainConfig& train = plan.job.train;
   plan.cluster.gpus = dice.one_in(2) && !train.in_parts() && train.wire == GradientWire::float32;
   plan.cluster.carries_gpu_memory = plan.cluster.gpus && dice.one_in(2);
@@ -348,7 +350,7 @@ void draw_gpus(std::uint64_t seed, Plan& plan) {
 
 // One in five has trouble with the disk of its checkpoints, or is told to end, or both.
 void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 31);
+  Dice dice = dice_of(seed, DiceOf::ending);
   if (!dice.one_in(5)) return;
   const auto draw = [&](const std::vector<FaultKind>& kinds) {
     const FaultKind& kind = dice.one_of(kinds);
@@ -370,7 +372,7 @@ void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
 
 // A step that is not finite ends the run, which keeps the weights before it.
 void draw_not_finite(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 53);
+  Dice dice = dice_of(seed, DiceOf::not_finite);
   const std::string kind = "not-finite";
   if (!plan.disk || !dice.one_in(16) ||
       std::find(options.faults.begin(), options.faults.end(), kind) == options.faults.end())
@@ -384,20 +386,20 @@ void draw_not_finite(std::uint64_t seed, const PlanOptions& options, Plan& plan)
 
 // The run ends with the first node that it loses.
 void draw_on_loss(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 73);
+  Dice dice = dice_of(seed, DiceOf::on_loss);
   if (dice.one_in(40)) plan.job.cluster.on_loss = OnLoss::fail;
 }
 
 // Disks that take long, and little time for the last checkpoint.
 void draw_pace_of_disks(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 71);
+  Dice dice = dice_of(seed, DiceOf::pace_of_disks);
   if (dice.one_in(6)) plan.cluster.pace.disk_max = milliseconds(dice.between(50, 400));
   if (dice.one_in(8)) plan.job.checkpoint.grace = milliseconds(dice.between(300, 5000));
 }
 
 // A coordinator that was started anew has nobody at first to compare a newcomer with.
 void draw_unlike(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 37);
+  Dice dice = dice_of(seed, DiceOf::unlike);
   const std::string kind = "join-unlike";
   if (!plan.cluster.by_hand || plan.job.cluster.replicas < 2 || !dice.one_in(3) ||
       std::find(options.faults.begin(), options.faults.end(), kind) == options.faults.end())
@@ -417,7 +419,7 @@ void draw_unlike(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
 
 // Nodes look for a coordinator that is late for seconds. Who holds the whole state then writes it.
 void draw_orphan_after(std::uint64_t seed, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 79);
+  Dice dice = dice_of(seed, DiceOf::orphan_after);
   const auto is_late = [](const Fault& fault) { return fault.kind == "coordinator-late"; };
   if (std::ranges::none_of(plan.faults, is_late)) return;
   const bool before_its_end = dice.one_in(2);  // that of the job
@@ -434,21 +436,6 @@ void draw_orphan_after(std::uint64_t seed, Plan& plan) {
   }
   for (Fault& fault : plan.faults) {
     if (is_late(fault)) fault_kind(fault.kind).draw(dice, {plan.job, plan.cluster}, fault);
-  }
-}
-
-// As the product starts runs. Of those by hand some nodes come late, or never.
-void draw_start(std::uint64_t seed, Plan& plan) {
-  plan.cluster.start_is_bounded = plan.cluster.by_hand;
-  plan.cluster.reaps = !plan.cluster.by_hand;
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 97);
-  if (!plan.cluster.by_hand || !dice.one_in(10)) return;
-  plan.job.cluster.start_patience = milliseconds(dice.between(300, 2000));
-  const Nanoseconds patience = plan.job.cluster.start_patience;
-  plan.cluster.come_after.resize(plan.job.cluster.replicas + plan.job.cluster.loaders);
-  for (int late = 0; late < 2; ++late) {
-    Nanoseconds& after = plan.cluster.come_after[dice.below(plan.cluster.come_after.size())];
-    after = dice.one_in(4) ? Nanoseconds(-1) : dice.between(Nanoseconds(1), 3 * patience);
   }
 }
 
@@ -470,7 +457,7 @@ bool may_give_a_number_twice(const std::vector<Fault>& faults) {
 }
 
 Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
-  Dice dice(seed * 0x9e3779b97f4a7c15ull + 1);
+  Dice dice = dice_of(seed, DiceOf::plan);
   Plan plan;
   plan.seed = seed;
   plan.job = draw_job(dice, options, seed);
@@ -498,6 +485,7 @@ Plan draw_plan(std::uint64_t seed, const PlanOptions& options) {
   draw_on_loss(seed, plan);
   draw_orphan_after(seed, plan);
   draw_start(seed, plan);
+  replace_idle_faults(plan);
   plan.patience = patience_for(plan);
   return plan;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tests/simulation/plan.hpp"
+#include "tests/simulation/plan_dice.hpp"
 
 namespace muster::simulation {
 
@@ -70,7 +71,7 @@ void draw_late_writer(Dice& dice, Fault wrong_bits, const PlanOptions& options, 
 }  // namespace
 
 void draw_bits(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 61);
+  Dice dice = dice_of(seed, DiceOf::bits);
   plan.job.train.audit.every = dice.one_of(std::vector<std::uint64_t>{1, 2, 3, 256});
   if (!dice.one_in(3)) return;
   const FaultKind kind = dice.one_in(2) ? fault_kind("odd-later") : dice.one_of(faults_of_bits());

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "tests/simulation/plan_dice.hpp"
 #include "tests/simulation/plan_file.hpp"
 
 namespace muster::simulation {
@@ -39,7 +40,7 @@ PlansNear::PlansNear(const std::string& folder) {
 }
 
 Plan PlansNear::draw(std::uint64_t seed) const {
-  Dice dice(seed * 0x9e3779b97f4a7c15ull + 71);
+  Dice dice = dice_of(seed, DiceOf::near_plan);
   Plan plan = dice.one_of(known_);
   plan.seed = plan.cluster.seed = seed;
   plan.completes = plan.keeps = false;                   // known of that plan alone

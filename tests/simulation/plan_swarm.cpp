@@ -3,12 +3,13 @@
 #include <set>
 
 #include "tests/simulation/faults.hpp"
+#include "tests/simulation/plan_dice.hpp"
 
 namespace muster::simulation {
 
 PlanOptions swarm(std::uint64_t seed, const PlanOptions& all) {
   constexpr std::size_t kShort = 20;
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 101);
+  Dice dice = dice_of(seed, DiceOf::swarm);
   if (all.faults.size() <= kShort || !dice.one_in(4)) return all;
   const auto wanted = dice.between(std::size_t{2}, std::size_t{6});
   std::set<std::string> some;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/simulation/plan_dice.hpp"
+
 namespace muster::simulation {
 
 namespace {
@@ -36,6 +38,9 @@ class Together {
     if (!a.empty() && !b.empty() && kind.ends_with("-two")) fault.costs = {a, b};
     plan_.faults.push_back(std::move(fault));
   }
+
+  /// The one that was added last.
+  void last_for(Nanoseconds time) { plan_.faults.back().lasts = time; }
 
   bool possible() const { return possible_; }
 
@@ -188,7 +193,9 @@ void all_leave_while_a_view_waits_for_its_journal(Dice& dice, Together& together
   const auto soon = [&dice](int most) {
     return dice.between(Nanoseconds(0), Nanoseconds(milliseconds(most)));
   };
+  job.checkpoint.grace = milliseconds(dice.between(300, 4000));
   together.add("journal-full", {"commit", commit, Nanoseconds(0)});
+  together.last_for(dice.between(Nanoseconds(milliseconds(5000)), Nanoseconds(milliseconds(30000))));
   together.add("crash", {"commit", commit, soon(5)});
   together.add("leave-all", {"close", dice.between(1, job.cluster.replicas), soon(200)});
 }
@@ -226,7 +233,7 @@ std::vector<Scenario> scenarios_of(const Plan& plan) {
 }  // namespace
 
 void draw_together(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice(seed * 0x2545f4914f6cdd1dull + 67);
+  Dice dice = dice_of(seed, DiceOf::together);
   // What goes back to a checkpoint decides anew which gradients are dropped.
   const bool few = options.faults.size() <= kFewFaults;
   if (!dice.one_in(few ? 2 : 8) || plan.job.cluster.straggler.action == StragglerAction::drop) return;

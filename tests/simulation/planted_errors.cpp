@@ -78,9 +78,17 @@ class FailingModel final : public Model {
   Errors errors_;
 };
 
-class FailingSource final : public IndexedSource {
+// One sample, or one ready-made batch, is about to be read.
+void may_fail_at(const SampleName& sample, PlantedErrors& errors) {
+  if (errors.next == Planted::in_source) errors.next = Planted::nothing, fail(errors);
+  CursedBatch& cursed = *errors.cursed;
+  if (cursed.planted == Planted::in_source && !cursed.sample) cursed.sample = sample;
+  if (cursed.sample == sample) fail(errors);
+}
+
+class FailingSamples final : public IndexedSource {
  public:
-  FailingSource(std::unique_ptr<Source> source, Errors errors)
+  FailingSamples(std::unique_ptr<Source> source, Errors errors)
       : source_(std::move(source)), errors_(std::move(errors)) {}
 
   std::uint64_t size() const override { return source_->indexed()->size(); }
@@ -88,10 +96,7 @@ class FailingSource final : public IndexedSource {
   std::string fingerprint() const override { return source_->fingerprint(); }
   std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
   void read(std::uint64_t index, Row row) override {
-    if (errors_->next == Planted::in_source) errors_->next = Planted::nothing, fail(*errors_);
-    CursedBatch& cursed = *errors_->cursed;
-    if (cursed.planted == Planted::in_source && !cursed.sample) cursed.sample = index;
-    if (cursed.sample == index) fail(*errors_);
+    may_fail_at({0, 0, index}, *errors_);
     source_->indexed()->read(index, row);
   }
 
@@ -100,25 +105,80 @@ class FailingSource final : public IndexedSource {
   Errors errors_;
 };
 
+class FailingBatches final : public BatchSource {
+ public:
+  FailingBatches(std::unique_ptr<Source> source, Errors errors)
+      : source_(std::move(source)), errors_(std::move(errors)) {}
+
+  std::uint64_t size() const override { return source_->batches()->size(); }
+  std::string fingerprint() const override { return source_->fingerprint(); }
+  std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
+  Batch batch(std::uint64_t index) override {
+    may_fail_at({0, 0, index}, *errors_);
+    return source_->batches()->batch(index);
+  }
+
+ private:
+  std::unique_ptr<Source> source_;
+  Errors errors_;
+};
+
+class FailingGenerators final : public GeneratorSource {
+ public:
+  FailingGenerators(std::unique_ptr<Source> source, Errors errors)
+      : source_(std::move(source)), errors_(std::move(errors)) {}
+
+  const std::vector<Field>& fields() const override { return source_->generators()->fields(); }
+  std::string fingerprint() const override { return source_->fingerprint(); }
+  std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
+  std::unique_ptr<Generator> open(std::uint32_t shard, std::uint32_t shards, std::uint64_t epoch) override {
+    struct Stream final : Generator {
+      bool next(Row row) override {
+        may_fail_at(sample, *errors);
+        ++sample.index;
+        return of->next(row);
+      }
+      std::unique_ptr<Generator> of;
+      Errors errors;
+      SampleName sample;
+    };
+    auto stream = std::make_unique<Stream>();
+    stream->of = source_->generators()->open(shard, shards, epoch);
+    stream->errors = errors_;
+    stream->sample = {shard, epoch, 0};
+    return stream;
+  }
+
+ private:
+  std::unique_ptr<Source> source_;
+  Errors errors_;
+};
+
+std::unique_ptr<Source> failing(std::unique_ptr<Source> source, const Errors& errors) {
+  if (source->indexed()) return std::make_unique<FailingSamples>(std::move(source), errors);
+  if (source->batches()) return std::make_unique<FailingBatches>(std::move(source), errors);
+  return std::make_unique<FailingGenerators>(std::move(source), errors);
+}
+
 }  // namespace
 
 Registry with_errors(std::shared_ptr<const Registry> registry, const Errors& errors) {
-  Registry failing = *registry;
+  Registry failing_registry = *registry;
   const Declarations& declared = registry->declarations();
   if (const auto linear = declared.models.find("linear"); linear != declared.models.end()) {
-    failing.add_model(
+    failing_registry.add_model(
         "linear", linear->second, [registry, errors](const Options& options, const ModelContext& context) {
           return std::make_unique<FailingModel>(registry->make_model("linear", options, context), errors);
         });
   }
-  if (const auto synthetic = declared.sources.find("synthetic"); synthetic != declared.sources.end()) {
-    failing.add_source("synthetic", synthetic->second, [registry, errors](const Options& options) {
-      Dataset data = registry->make_source("synthetic", options);
-      data.train = std::make_unique<FailingSource>(std::move(data.train), errors);
+  for (const auto& [name, options_of] : declared.sources) {
+    failing_registry.add_source(name, options_of, [registry, errors, name = name](const Options& options) {
+      Dataset data = registry->make_source(name, options);
+      data.train = failing(std::move(data.train), errors);
       return data;
     });
   }
-  return failing;
+  return failing_registry;
 }
 
 }  // namespace muster::simulation

@@ -21,11 +21,20 @@ struct DoesNotReturn {
   StepKey key;
 };
 
+/// Of a generator: the shard and the epoch that it is opened for, and which of its samples. Else one of the
+/// source, or one of its ready-made batches: shard and epoch are 0.
+struct SampleName {
+  std::uint32_t shard = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t index = 0;
+  bool operator==(const SampleName&) const = default;
+};
+
 /// At one micro-batch, in every process that tries it: the next one, from when it is planted on.
 struct CursedBatch {
   Planted planted = Planted::nothing;
-  std::optional<StepKey> key;           ///< of the gradient, once it has been tried
-  std::optional<std::uint64_t> sample;  ///< that cannot be read, likewise
+  std::optional<StepKey> key;        ///< of the gradient, once it has been tried
+  std::optional<SampleName> sample;  ///< that cannot be read, likewise
 };
 
 /// A micro-batch whose loss is NaN, whoever computes it: of a step that nobody has tried before it
@@ -45,7 +54,7 @@ struct PlantedErrors {
   bool unlike = false;  ///< its weights begin an ulp beside those of the others
 };
 
-/// The registry with model linear and source synthetic as ever, but for these errors.
+/// The registry with model linear and all sources as ever, but for these errors.
 Registry with_errors(std::shared_ptr<const Registry> registry, const std::shared_ptr<PlantedErrors>& errors);
 
 }  // namespace muster::simulation

@@ -24,7 +24,7 @@ constexpr std::uint64_t kTwiceOneIn = 16;
 // where a model hangs everywhere, a run of 23 replicas evicts three times as many before it gives up, one
 // each patience.
 std::uint64_t deliveries_max(const Job& job) {
-  return 3'000'000 * std::max<std::uint64_t>(1, job.cluster.replicas / 8);
+  return 3'000'000 * std::max<std::uint64_t>(1, job.cluster.replicas / 4);
 }
 
 // Begins each fault at its moment, and ends it; knows whether one lasts.
@@ -92,6 +92,7 @@ class Schedule final : public Watch {
     if (trace_) *trace_ << stamp(cluster_.world().now()) << "FAULT " << fault.text() << "\n";
     for (const std::string& who : fault.costs) invariants_.excuse(who);
     if (fault.kind == "disk-away") invariants_.disk_away(fault.lasts);
+    if (fault.kind == "journal-full") invariants_.journal_full(fault.lasts);
     add_silences(fault);
     invariants_.disturbed();
     invariants_.fault_begun();

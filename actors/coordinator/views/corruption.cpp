@@ -43,8 +43,8 @@ void Corruption::on(const UnlikeBits& message) {
       if (run_.phase != CoordinatorPhase::adopting) views_.close_view();
       return;
     case Judgement::Act::stop:
-      return ending_.fail("diverged: " + message.text + "; " + advice_of(message, *run_.membership) + "; " +
-                          follows);
+      return ending_.fail("diverged: " + message.text + "; " +
+                          advice_of(message, judgement, *run_.membership) + "; " + follows);
   }
 }
 

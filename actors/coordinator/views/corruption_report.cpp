@@ -22,6 +22,17 @@ std::string steps_text(std::uint64_t from, std::uint64_t to) {
                     : "steps " + std::to_string(from) + " to " + std::to_string(to);
 }
 
+// Only gradients depend on what they are computed with.
+std::string why_two_differ(const UnlikeBits& message, const Membership& membership) {
+  if (bits_of(message) != Bits::gradient || message.slots.size() < 2) return {};
+  const auto& one = membership.at({false, message.slots.front()}).prepared;
+  const auto other = std::find_if(message.groups.begin(), message.groups.end(),
+                                  [&](std::uint32_t group) { return group != message.groups.front(); });
+  if (other == message.groups.end()) return {};
+  const auto at = static_cast<std::size_t>(other - message.groups.begin());
+  return why_other_bits(one, membership.at({false, message.slots[at]}).prepared);
+}
+
 }  // namespace
 
 Bits bits_of(const UnlikeBits& message) {
@@ -89,15 +100,13 @@ bool ends_with(const Judgement& judgement, const RunFacts& run) {
   });
 }
 
-std::string advice_of(const UnlikeBits& message, const Membership& membership) {
-  if (bits_of(message) != Bits::gradient || message.slots.size() < 2)
-    return "no majority tells which of them is right";
-  const auto& one = membership.at({false, message.slots.front()}).prepared;
-  const auto other = std::find_if(message.groups.begin(), message.groups.end(),
-                                  [&](std::uint32_t group) { return group != message.groups.front(); });
-  if (other == message.groups.end()) return {};
-  const auto at = static_cast<std::size_t>(other - message.groups.begin());
-  return why_other_bits(one, membership.at({false, message.slots[at]}).prepared);
+std::string advice_of(const UnlikeBits& message, const Judgement& judgement, const Membership& membership) {
+  const std::string why = why_two_differ(message, membership);
+  if (judgement.odd.empty()) return why.empty() ? "no majority tells which of them is right" : why;
+  std::vector<NodeName> odd;
+  for (const std::uint32_t slot : judgement.odd) odd.push_back({false, slot});
+  return list_of(odd) + (odd.size() == 1 ? " differs from " : " differ from ") +
+         (judgement.sure ? "the majority" : "all who were there before") + (why.empty() ? "" : "; " + why);
 }
 
 std::string what_follows(const UnlikeBits& message, const Judgement& judgement, std::uint64_t from, bool ends,

@@ -36,8 +36,8 @@ std::uint64_t first_in_doubt(const UnlikeBits& message, const Judgement& judgeme
 /// Whether the run ends, by the job's policy or because it cannot lose a replica.
 bool ends_with(const Judgement& judgement, const RunFacts& run);
 
-/// Why nobody can tell who is right, and what may be done; for people.
-std::string advice_of(const UnlikeBits& message, const Membership& membership);
+/// Who differs from the majority, or that there is none, and what may be done; for people.
+std::string advice_of(const UnlikeBits& message, const Judgement& judgement, const Membership& membership);
 
 /// What the coordinator does about it, in one sentence for people. `from`: as first_in_doubt. `ends`: as
 /// ends_with. May read the folder of checkpoints.

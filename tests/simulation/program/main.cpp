@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -37,7 +38,8 @@ struct Request {
   bool trace = false;
   bool all_faults = true;
   std::string canary;
-  std::string repeat;  // what a replay command needs beside the seed
+  std::optional<Canary> row;  // of the canary
+  std::string repeat;         // what a replay command needs beside the seed
 };
 
 Plan plan_of(std::uint64_t seed, const Request& request) {
@@ -152,8 +154,8 @@ void print_list() {
     std::printf("  %c %s\n", branch.common ? '*' : ' ', branch.name.c_str());
   if (!canaries().empty()) std::printf("\nCanaries\n");
   for (const Canary& canary : canaries())
-    std::printf("  %-16s %s%s%s\n", canary.name.c_str(), canary.bug.c_str(),
-                canary.faults.empty() ? "" : "; --faults ", canary.faults.c_str());
+    std::printf("  %-16s %s; found by invariant %s%s%s\n", canary.name.c_str(), canary.bug.c_str(),
+                canary.invariants.c_str(), canary.faults.empty() ? "" : "; --faults ", canary.faults.c_str());
   std::printf("\nInvariants\n");
   for (const auto& [invariant, meaning] : invariant_list())
     std::printf("  %2d  %s\n", invariant, meaning.c_str());
@@ -189,11 +191,12 @@ Request read(const po::variables_map& given) {
   request.work.findings_max = number(given["findings"].as<std::string>(), "--findings");
   if (given.count("canary")) {
     request.canary = given["canary"].as<std::string>();
-    const bool known = std::any_of(canaries().begin(), canaries().end(),
-                                   [&](const Canary& canary) { return canary.name == request.canary; });
-    if (!known) refuse("this program has no canary '" + request.canary + "'; --list shows all");
+    const auto known = std::ranges::find(canaries(), request.canary, &Canary::name);
+    if (known == canaries().end())
+      refuse("this program has no canary '" + request.canary + "'; --list shows all");
+    request.row = *known;
     switch_on(request.canary);
-    request.work.findings_max = 1;
+    if (given["findings"].defaulted()) request.work.findings_max = 1;
     request.repeat += " --canary " + request.canary;
   }
   request.trace = given.count("trace") > 0;
@@ -247,26 +250,46 @@ int run_one_plan(const Request& request) {
   return kFound;
 }
 
+std::string found_by(int invariant) {
+  return "invariant " + std::to_string(invariant);
+}
+
+// Which invariants have caught it, and which have found something that does not count.
+int tell_of_canary(const Canary& canary, const Summary& summary, double wall_s) {
+  std::set<int> by;
+  for (const Finding& finding : summary.findings) {
+    if (is_found_by(canary, finding.wrong.invariant)) by.insert(finding.wrong.invariant);
+  }
+  std::string text = by.empty() ? "NOT CAUGHT" : "caught";
+  for (const int invariant : by) text += (invariant == *by.begin() ? " by " : ", ") + found_by(invariant);
+  for (const auto& [invariant, meaning] : invariant_list()) {
+    if (const auto times = summary.tally.of(found_by(invariant)); times > 0)
+      text += "; " + std::to_string(times) + " findings of " + found_by(invariant) + " do not count";
+  }
+  std::printf("canary %s: %s, after %llu runs in %.1f s\n", canary.name.c_str(), text.c_str(),
+              static_cast<unsigned long long>(summary.runs), wall_s);
+  return by.empty() ? kFound : kGood;
+}
+
 int run(const Request& request) {
   if (!request.plan_file.empty()) return run_one_plan(request);
   if (!request.draw_folder.empty()) return draw_only(request);
   const Registry registry = simulation_registry();
   const auto began = std::chrono::steady_clock::now();
   const Summary summary = run_seeds(request.work, [&](std::uint64_t seed) {
-    const RunResult result =
+    RunResult result =
         run_plan_checked(plan_of(seed, request), registry, request.trace ? &std::cout : nullptr);
     std::cout.flush();  // the worker that tells the story ends without
+    if (request.row && result.wrong && !is_found_by(*request.row, result.wrong.invariant)) {
+      result.tally.count(found_by(result.wrong.invariant));
+      result.wrong = {};
+    }
     return result;
   });
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (request.canary.empty()) print_summary(summary, wall_s);
   print_findings(summary, request);
-  if (!request.canary.empty()) {
-    const bool caught = !summary.findings.empty();
-    std::printf("canary %s: %s after %llu runs in %.1f s\n", request.canary.c_str(),
-                caught ? "caught" : "NOT CAUGHT", static_cast<unsigned long long>(summary.runs), wall_s);
-    return caught ? kGood : kFound;
-  }
+  if (request.row) return tell_of_canary(*request.row, summary, wall_s);
   const std::vector<std::string> unseen =
       request.all_faults ? unseen_branches(summary.tally, summary.runs) : std::vector<std::string>{};
   for (const std::string& name : unseen)

@@ -27,7 +27,7 @@ class GatedJournal final : public Journal {
   }
   void write(const JournalEntry& written) override {
     gate.pass();
-    refuse_usurped(written.term, entry ? entry->term : 0, "memory");
+    refuse_usurped(written, entry, "memory");
     if (full) throw Error("the disk is full");
     views.push_back(written.view.number);
     entry = written;

@@ -130,10 +130,23 @@ TEST_F(CorruptionReport, OneEventNamesEachReplicaThatIsWrong) {
 }
 
 TEST_F(CorruptionReport, AdviceComparesTheHardwareOfTwoGroups) {
-  EXPECT_EQ(advice_of(second_differs(Bits::weights), job_.membership()),
+  const Judgement nobody{Judgement::Act::stop, {}, true};
+  EXPECT_EQ(advice_of(second_differs(Bits::weights), nobody, job_.membership()),
             "no majority tells which of them is right");
-  EXPECT_NE(advice_of(second_differs(Bits::gradient), job_.membership()).find("both compute with"),
-            std::string::npos);
+  EXPECT_EQ(advice_of(second_differs(Bits::gradient), nobody, job_.membership()).find("both compute with"),
+            0u);
+}
+
+TEST_F(CorruptionReport, AdviceNamesWhoDiffersFromTheMajority) {
+  const Judgement second{Judgement::Act::stop, {1}, true};
+  EXPECT_EQ(advice_of(second_differs(Bits::weights), second, job_.membership()),
+            "replica 1 differs from the majority");
+  EXPECT_EQ(advice_of(second_differs(Bits::gradient), second, job_.membership())
+                .find("replica 1 differs from the majority; both compute with"),
+            0u);
+  const Judgement newcomers{Judgement::Act::stop, {1, 2}, false};
+  EXPECT_EQ(advice_of(second_differs(Bits::weights), newcomers, job_.membership()),
+            "replica 1, replica 2 differ from all who were there before");
 }
 
 }  // namespace

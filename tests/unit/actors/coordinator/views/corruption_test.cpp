@@ -71,6 +71,13 @@ TEST_F(CorruptionOfOneInThree, WhoseMemoryWasWrongGetsTheStateAnew) {
   EXPECT_TRUE(actions_.may_return[kReplica1]);
 }
 
+TEST_F(CorruptionOfOneInThree, ARunThatStopsByItsPolicySaysWhoDiffers) {
+  job_.run.setup.job.cluster.on_corruption = OnCorruption::stop;
+  corruption_.on(second_is_odd(Bits::weights));
+  EXPECT_EQ(log_.all.back().find("fail: diverged: other bits; replica 1 differs from the majority; "), 0u)
+      << log_.all.back();
+}
+
 TEST_F(CorruptionOfOneInThree, AllMembersSayTheSameAndOneReportCounts) {
   corruption_.on(second_is_odd(Bits::gradient));
   UnlikeBits of_another = second_is_odd(Bits::gradient);
