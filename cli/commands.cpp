@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "actors/processes/descriptors.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "muster/command_line.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "actors/processes/host_lookup.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 #include "base/this_machine.hpp"
 #include "cli/training.hpp"
 #include "config/values/address.hpp"

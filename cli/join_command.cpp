@@ -1,7 +1,7 @@
 // muster join: one replica (or loader) of a run that is coordinated elsewhere.
 #include "actors/node/node_process.hpp"
 #include "actors/processes/host_lookup.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 #include "cli/job_arguments.hpp"
 #include "config/placement.hpp"
 #include "config/values/address.hpp"

@@ -3,7 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 #include "cli/event_lines.hpp"
 #include "cli/format.hpp"
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "base/time_of_day.hpp"

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "actors/processes/spawn.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 #include "gpu/core_shares.hpp"
 #include "muster/error.hpp"
 

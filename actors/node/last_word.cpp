@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
 namespace muster {

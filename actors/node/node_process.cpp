@@ -26,7 +26,7 @@
 #include "actors/rules/watch/return_time.hpp"
 #include "actors/user_calls/call_note.hpp"
 #include "actors/user_calls/watched_registry.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 #include "base/mutex.hpp"
 #include "muster/run.hpp"
 #include "transport/ucx/ucx_transport.hpp"

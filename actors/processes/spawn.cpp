@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "actors/processes/memory_file.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "actors/events/missed_event.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 namespace muster {
 

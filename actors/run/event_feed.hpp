@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "actors/messages/messages.hpp"
-#include "base/bounded_feed.hpp"
+#include "base/bounded/bounded_feed.hpp"
 
 namespace muster {
 

@@ -35,7 +35,7 @@
 #include "actors/run/run_address.hpp"
 #include "actors/run/run_listeners.hpp"
 #include "actors/user_calls/watched_registry.hpp"
-#include "base/bounded_disk.hpp"
+#include "base/bounded/bounded_disk.hpp"
 #include "base/mutex.hpp"
 #include "base/this_machine.hpp"
 #include "config/notices.hpp"

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/checkpoint/checkpoint_manifest.hpp"
-#include "base/bounded_calls.hpp"
+#include "base/bounded/bounded_calls.hpp"
 #include "base/this_machine.hpp"
 #include "config/values/address.hpp"
 #include "gpu/files/file_io.hpp"

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 namespace muster {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 namespace muster {
 

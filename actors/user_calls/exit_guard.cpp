@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 namespace muster {
 

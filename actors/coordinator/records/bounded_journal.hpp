@@ -7,8 +7,8 @@
 #include <string>
 
 #include "actors/coordinator/records/journal.hpp"
-#include "base/bounded_calls.hpp"
-#include "base/bounded_disk.hpp"
+#include "base/bounded/bounded_calls.hpp"
+#include "base/bounded/bounded_disk.hpp"
 
 namespace muster {
 

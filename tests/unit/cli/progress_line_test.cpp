@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/events/event.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 namespace muster::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "actors/run/event_feed.hpp"
 #include "actors/events/event.hpp"
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 #include <gtest/gtest.h>
 

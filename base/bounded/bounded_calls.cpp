@@ -1,4 +1,4 @@
-#include "base/bounded_calls.hpp"
+#include "base/bounded/bounded_calls.hpp"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // Lines for people: whoever prints them waits for nobody who reads them.
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "base/bounded_disk.hpp"
+#include "base/bounded/bounded_disk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/line_output.hpp"
+#include "base/bounded/line_output.hpp"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "base/bounded_disk.hpp"
+#include "base/bounded/bounded_disk.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/bounded_calls.hpp"
+#include "base/bounded/bounded_calls.hpp"
 
 namespace muster {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/bounded_feed.hpp"
+#include "base/bounded/bounded_feed.hpp"
 
 namespace muster {
 
