@@ -40,7 +40,8 @@ bool writing_may_be_held_up(const Tally& tally, bool in_parts) {
   static constexpr const char* kOfOne[] = {"disk-full", "disk-refuses", "disk-away",
                                            "freeze-disk"};  // the writer's, for longer than that
   const auto happened = [&](const char* kind) { return tally.of(std::string("fault: ") + kind) > 0; };
-  return std::ranges::any_of(kOfOne, happened) || (in_parts && happened("freeze-for-good"));
+  const bool hangs = happened("freeze-for-good") || happened("hang-everywhere");  // one that has a part of it
+  return std::ranges::any_of(kOfOne, happened) || (in_parts && hangs);
 }
 
 }  // namespace muster::simulation

@@ -21,7 +21,9 @@ void Invariants::expect_progress(Nanoseconds patience) {
   if (adopting_) patience += job_.cluster.orphan_after;
   if (!in_force_)
     patience += std::max<Nanoseconds>(20 * job_.cluster.detect.patience, job_.cluster.start_patience);
-  if (tally_.of("fault: freeze-for-good") + tally_.of("fault: hang-everywhere") > 0) {
+  if (tally_.of("fault: freeze-for-good") + tally_.of("fault: hang-everywhere") +
+          tally_.of("fault: disk-hangs") >
+      0) {
     patience += 2 * job_.cluster.give_up_after;  // it may be going back, where nobody can yet
     patience += job_.cluster.give_up_after + job_.cluster.straggler.stuck_after;  // or cannot be spared
     const View* view = views_.latest();
