@@ -69,8 +69,10 @@ TEST(Descriptors, AJobThatNeedsMoreThanTheHardLimitIsRefused) {
   const auto refused = [&](rlim_t hard) {
     return in_a_child([&] {
       limit(hard, hard);
+      ContractScope unchecked;
+      unchecked.budget = {};
       // Without threads: sanitizers do not follow those of a process that was forked.
-      const Preflight flight = preflight(*parsed.job, parsed.places, registry, Trial::nowhere);
+      const Preflight flight = preflight(*parsed.job, parsed.places, registry, Trial::on_host, unchecked);
       const std::string said = render(flight.mistakes);
       return said.find("cluster.replicas: a process may need 253 file descriptors") != std::string::npos ? 1
                                                                                                          : 0;
