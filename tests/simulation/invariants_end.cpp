@@ -369,8 +369,10 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
 // It has looked for the coordinator for cluster.orphan_after.
 void Invariants::keeps_alone(ProcessId process) {
   const Seen& who = seen(process);
-  if (asked_to_go_.contains(process) && (odd_ || flips_) && !bits_lost_)
-    lose_bits();  // what it knows goes with it
+  if (asked_to_go_.contains(process) && (odd_ || flips_)) {  // what it knows of wrong bits goes with it
+    lose_bits();
+    suspects_stay_ = true;
+  }
   orphans_.insert(process);
   gave_up_looking_.insert(process);
   const View* view = views_.latest();

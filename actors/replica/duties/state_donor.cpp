@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "actors/events/event.hpp"
-#include "base/canary.hpp"
 #include "transport/collective/transfer/transfer_sender.hpp"
 
 namespace muster {
@@ -147,9 +146,7 @@ void StateDonor::expect_copy() {
 
 // Its thread hangs. Others can give the state; the only one there is goes on with its steps.
 void StateDonor::on(const StateOverdue& message) {
-  if (owed_ != std::pair(message.view, message.records) || message.view != context_.view().number ||
-      canary("hung-donor-is-waited-for"))
-    return;
+  if (owed_ != std::pair(message.view, message.records) || message.view != context_.view().number) return;
   if (message.looks > 1) return context_.port->to_self(message.waited / kLooksMax, looks_again(message));
   const std::string reason = "its state is not ready for newcomers after " +
                              std::to_string(message.waited / std::chrono::seconds(1)) +

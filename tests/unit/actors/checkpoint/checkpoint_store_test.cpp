@@ -441,7 +441,8 @@ TEST(Checkpointer, LeavesNoCheckpointThatIsWithdrawn) {
   const auto disk = std::make_shared<FaultyDisk>();
   const auto thread = std::make_shared<HandExecutor>();
   const auto store = std::make_shared<CheckpointStore>(disk, identity());
-  Checkpointer checkpointer(thread, [thread] { return thread; }, store, store, {}, false);
+  Checkpointer checkpointer(
+      thread, [thread] { return thread; }, store, store, {}, false);
   std::vector<std::uint64_t> told;
   for (const std::uint64_t step : {4, 5, 6}) {
     checkpointer.write(std::make_shared<Snapshot>(snapshot_at(step)), {}, [&](const Written& written) {
