@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/bounded/bounded_feed.hpp"
+
 namespace muster {
 
 namespace {
