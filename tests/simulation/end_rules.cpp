@@ -39,6 +39,8 @@ bool may_have_done_no_step(std::span<const std::uint64_t> steps, bool given_up) 
 bool writing_may_be_held_up(const Tally& tally, bool in_parts) {
   static constexpr const char* kOfOne[] = {"disk-full", "disk-refuses", "disk-away",
                                            "freeze-disk",  // the writer's, for longer than that
+                                           // Nobody hears the coordinator for longer than that.
+                                           "coordinator-stands", "coordinator-gives-up",
                                            // It holds up the last view: known, and to be mended.
                                            "deaf-to-greetings"};
   const auto happened = [&](const char* kind) { return tally.of(std::string("fault: ") + kind) > 0; };

@@ -68,7 +68,7 @@ bool Invariants::fails_for_hanging(const Report& report) const {
   if (everywhere && report.reason.starts_with("no nodes came")) return true;  // none becomes ready
   const bool nobody = report.reason.starts_with("no replica has done anything for") ||
                       report.reason.starts_with("no replica has read ");  // it hangs while all go back
-  return nobody && (everywhere || froze > 0);
+  return nobody && (everywhere || froze + tally_.of("fault: disk-hangs") > 0);
 }
 
 // The first view waits for nodes that somebody has to start, or for one that hangs while it prepares and
