@@ -47,7 +47,10 @@ class Invariants final : public Watch {
   /// Progress: while no fault lasts, something must happen within `patience` of virtual time.
   void expect_progress(Nanoseconds patience);
   /// This node was asked to leave, by a signal.
-  void asked_to_go(ProcessId process) override { asked_to_go_.emplace(process, now()); }
+  void asked_to_go(ProcessId process) override {
+    asked_to_go_.emplace(process, now());
+    held_when_asked_.emplace(process, seen(process).replica.steps_applied());
+  }
   void expect_leavers_gone();
   /// Nothing more is expected: nodes have gone before the first view, and only a person can start others.
   bool over() const { return over_; }
@@ -237,14 +240,15 @@ class Invariants final : public Watch {
   std::uint32_t closing_ = 0;  // the view that is being closed; 0: none
   std::uint32_t begun_ = 0;    // the last view that was in force
   std::set<std::string> joined_, left_, leaving_;
-  Nanoseconds asked_to_leave_at_{0};              // the last of them
-  std::map<std::string, Nanoseconds> welcomed_;   // since when
-  Nanoseconds node_came_at_{0};                   // the last one, to the coordinator
-  std::map<ProcessId, Nanoseconds> asked_to_go_;  // since then, or since the coordinator was last heard
-  bool paused_ = false;                           // for want of nodes, as the coordinator has said
-  bool unheard_ = false;                          // for want of a message from the nodes
-  std::map<ProcessId, Nanoseconds> heard_at_;     // by a coordinator: the last message of a node
-  bool ends_ = false;                             // as the coordinator has said
+  Nanoseconds asked_to_leave_at_{0};                    // the last of them
+  std::map<std::string, Nanoseconds> welcomed_;         // since when
+  Nanoseconds node_came_at_{0};                         // the last one, to the coordinator
+  std::map<ProcessId, std::uint64_t> held_when_asked_;  // steps: it may do more while it is let go
+  std::map<ProcessId, Nanoseconds> asked_to_go_;        // since then, or since the coordinator was last heard
+  bool paused_ = false;                                 // for want of nodes, as the coordinator has said
+  bool unheard_ = false;                                // for want of a message from the nodes
+  std::map<ProcessId, Nanoseconds> heard_at_;           // by a coordinator: the last message of a node
+  bool ends_ = false;                                   // as the coordinator has said
   bool over_ = false;
   std::set<ProcessId> back_;  // who has come back to the last coordinator
   std::set<ProcessId> told_to_end_;

@@ -369,10 +369,8 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
 // It has looked for the coordinator for cluster.orphan_after.
 void Invariants::keeps_alone(ProcessId process) {
   const Seen& who = seen(process);
-  if (asked_to_go_.contains(process) && (odd_ || flips_)) {  // what it knows of wrong bits goes with it
-    lose_bits();
-    suspects_stay_ = true;
-  }
+  if (asked_to_go_.contains(process) && (odd_ || flips_))  // what it knows of wrong bits goes with it
+    lose_bits(), suspects_stay_ = true;
   orphans_.insert(process);
   gave_up_looking_.insert(process);
   const View* view = views_.latest();
@@ -382,7 +380,9 @@ void Invariants::keeps_alone(ProcessId process) {
       hangs || !excused_.insert(who.name.text()).second || lost_.contains(who.name.text());
   if (had_a_fault || who.name.loader || !view || views_.goes_back(*view) || !is_member(process)) return;
   tally_.count("orphan: a member of the last view");
-  if (!who.replica.is_astray()) orphans_held_ = std::max(orphans_held_, who.replica.steps_applied());
+  const auto asked = held_when_asked_.find(process);
+  const auto held = asked == held_when_asked_.end() ? who.replica.steps_applied() : asked->second;
+  if (!who.replica.is_astray()) orphans_held_ = std::max(orphans_held_, held);
 }
 
 // Each writes what it holds, where that is whole.
