@@ -365,8 +365,10 @@ void NodeState::on(const Tick& message) {
   look_for_coordinator();
   if (reports_.leaving() && !canary("leaver-waits-for-ever") &&
       link_.lets_nobody_go(reports_.leaving_since(), self_->clock().now(), job_->cluster.detect.patience,
-                           job_->checkpoint.grace))
+                           job_->checkpoint.grace)) {
     on(reports_.leaves_alone());
+    if (!replica_) return;  // it had nothing to keep, and has ended
+  }
   for (const Failing& complaint : reports_.complaints(self_->clock().now(), job_->cluster.detect.patience))
     self_->send(setup_.coordinator, complaint);
   watch();
