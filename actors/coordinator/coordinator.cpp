@@ -142,7 +142,7 @@ void CoordinatorState::on(const Tick& message) {
                                 " ms (checkpoint.grace)" + run_.end.refusal());
   }
   if (run_.phase == CoordinatorPhase::paused && run_.recovery.is_over(port_.now(), cluster.give_up_after)) {
-    return run_ending_.give_up();
+    return view_change_.go_on_without_loader() ? void() : run_ending_.give_up();
   }
   if (judge()) return;
   if (run_.gathering.tries_to_begin_anew()) adoption_.try_to_begin_anew();

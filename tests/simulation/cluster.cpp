@@ -130,6 +130,7 @@ void Cluster::start_node(const NodeName& name, bool joins, Nanoseconds back_off,
   started.errors->cursed = cursed_;
   started.errors->spoiled = spoiled_;
   started.errors->unlike = oddity.unlike;
+  started.errors->no_data = oddity.no_data;
   started.walled_from = oddity.walled_from;
   started.arrivals->twice = joins && newcomers_hear_twice_;
   started.node = joins ? NodeName{name.loader, 0} : name;
@@ -434,6 +435,10 @@ void Cluster::join_hearing_twice() {
 
 void Cluster::join_unlike() {
   start_node({false, 0}, true, {}, {.unlike = true});
+}
+
+void Cluster::join_without_data() {
+  start_node({false, 0}, true, {}, {.no_data = true});
 }
 
 void Cluster::join_walled_from(const std::string& name) {

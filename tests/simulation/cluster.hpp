@@ -54,6 +54,7 @@ struct ClusterOptions {
 /// What is wrong with a process that comes by itself.
 struct Oddity {
   bool unlike = false;           ///< its weights begin an ulp beside those of the others
+  bool no_data = false;          ///< it cannot open the data
   std::string walled_from = {};  ///< nothing goes between it and that node of another host
 };
 
@@ -136,6 +137,7 @@ class Cluster {
   void join(bool loader);
   /// A replica with other weights, which must never be let in.
   void join_unlike();
+  void join_without_data();
   /// A replica that comes by itself: nothing goes between it and that one, if they are on two hosts.
   void join_walled_from(const std::string& name);
   /// All that comes to it, and to those that come after it, comes twice.
@@ -178,6 +180,7 @@ class Cluster {
   std::vector<std::string> nodes() const;  ///< every node that was ever started, in that order
   bool alive(const std::string& name) const;
   bool unlike(const std::string& name) const;
+  bool without_data(const std::string& name) const;
   /// Whom nothing reaches it from, and its messages do not reach; empty: nobody.
   std::string walled_from(const std::string& name) const;
   bool is_blind(const std::string& name) const;

@@ -26,6 +26,11 @@ bool Cluster::unlike(const std::string& name) const {
   return who && who->errors->unlike;
 }
 
+bool Cluster::without_data(const std::string& name) const {
+  const NodeProcess* who = find(name);
+  return who && who->errors->no_data;
+}
+
 std::string Cluster::walled_from(const std::string& name) const {
   const NodeProcess* who = find(name);
   const auto host = [](const std::string& node) { return simulated_host(node + "#1"); };

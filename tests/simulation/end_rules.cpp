@@ -38,11 +38,8 @@ bool may_have_done_no_step(std::span<const std::uint64_t> steps, bool given_up) 
 
 bool writing_may_be_held_up(const Tally& tally, bool in_parts) {
   static constexpr const char* kOfOne[] = {"disk-full", "disk-refuses", "disk-away",
-                                           "freeze-disk",  // the writer's, for longer than that
                                            // Nobody hears the coordinator for longer than that.
-                                           "coordinator-stands", "coordinator-gives-up",
-                                           // It holds up the last view: known, and to be mended.
-                                           "deaf-to-greetings"};
+                                           "coordinator-stands", "coordinator-gives-up"};
   const auto happened = [&](const char* kind) { return tally.of(std::string("fault: ") + kind) > 0; };
   const bool hangs = happened("freeze-for-good") || happened("hang-everywhere");  // one that has a part of it
   return std::ranges::any_of(kOfOne, happened) || (in_parts && hangs);

@@ -300,6 +300,12 @@ std::vector<FaultKind> comings_and_goings() {
          return true;
        },
        [](Cluster& cluster, const Fault& fault) { cluster.join_walled_from(fault.a); }, nullptr},
+      {"join-without-data", "a replica comes by itself that cannot read the data; loaders may be lost",
+       [](Dice&, const Scene& scene, Fault&) {
+         const auto& cluster = scene.job.cluster;
+         return cluster.loaders > 0 && cluster.on_loader_loss == OnLoaderLoss::load_here;
+       },
+       [](Cluster& cluster, const Fault&) { cluster.join_without_data(); }, nullptr},
       {"join-repeated", "a replica comes by itself; all that comes to it, and to later ones, comes twice",
        [](Dice&, const Scene&, Fault&) { return true; },
        [](Cluster& cluster, const Fault&) { cluster.join_hearing_twice(); }, nullptr},

@@ -168,6 +168,7 @@ class Invariants final : public Watch {
   void expect_odd_found(std::uint32_t view, const RoundRecord& record);
   bool stopped_by_wrong_bits(const Report& report);
   bool excused(const std::string& who, const std::string& reason);
+  bool may_not_read(const std::string& who) const;
   bool fails_by_errors(const Report& report) const;
   bool fails_without_journal(const Report& report) const;
   void expect_nobody_came(const Report& report);

@@ -49,7 +49,8 @@ std::uint32_t Invariants::newcomers_wait() const {
   for (const Member& each : view ? view->replicas : std::vector<Member>{}) members.insert(each.name.text());
   return static_cast<std::uint32_t>(std::ranges::count_if(welcomed_, [&](const auto& each) {
     const auto& [who, since] = each;
-    return who.rfind("replica", 0) == 0 && cluster_->alive(who) && now() - since > std::chrono::seconds(2) &&
+    return who.rfind("replica", 0) == 0 && cluster_->alive(who) && !may_not_read(who) &&
+           now() - since > std::chrono::seconds(2) &&
            members.count(who) + joined_.count(who) + lost_.count(who) + left_.count(who) +
                    leaving_.count(who) + excused_.count(who) ==
                0;

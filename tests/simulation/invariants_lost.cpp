@@ -1,4 +1,5 @@
 // Who is lost, and for what: nobody without a fault that explains it.
+#include "actors/coordinator/facts/coordinator_texts.hpp"
 #include "actors/rules/watch/return_time.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/planted_errors.hpp"
@@ -24,6 +25,12 @@ void Invariants::cut_from_coordinator(const std::set<std::string>& who) {
   if (views_.latest()) majority_.cut(who, static_cast<std::size_t>(there), now());
 }
 
+// It has no data, or an error has befallen it when it opened them; and no loader is left.
+bool Invariants::may_not_read(const std::string& who) const {
+  const auto errors = cluster_->errors_of(who);
+  return (cluster_->without_data(who) || (errors && errors->thrown)) && members_left("loader") == 0;
+}
+
 // Of a broken link either end may go, also the one that has no fault.
 bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (excused_.count(who) > 0) return true;
@@ -34,6 +41,7 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (reason.rfind("it has not come back", 0) == 0 &&
       (!cluster_->alive(who) || tally_.of("fault: coordinator-second") > 0))
     return true;
+  if (reason.starts_with(kCannotRead)) return may_not_read(who);
   if (tally_.of("fault: error-everywhere") > 0 && reason.find(kPlantedError) != std::string::npos)
     return true;
   // Another one may find it stuck before a coordinator that was started anew hears of its error.

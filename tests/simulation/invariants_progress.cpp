@@ -86,10 +86,14 @@ bool Invariants::waits_to_begin() const {
 bool Invariants::too_few_to_begin() const {
   if (tally_.of("event: view") > 0) return false;
   std::map<bool, std::uint32_t> here;
+  bool all_read = true;
   for (const auto& [process, who] : seen_) {
-    if (who.named && cluster_->world().alive(process)) ++here[who.name.loader];
+    if (!who.named || !cluster_->world().alive(process)) continue;
+    ++here[who.name.loader];
+    all_read = all_read && !cluster_->without_data(who.name.text());
   }
-  const bool loads = job_.cluster.loaders == 0 || job_.cluster.on_loader_loss == OnLoaderLoss::load_here;
+  const bool load_here = job_.cluster.on_loader_loss == OnLoaderLoss::load_here && all_read;
+  const bool loads = job_.cluster.loaders == 0 || load_here;
   return here[false] < std::max(job_.cluster.min_replicas, 1u) || (!loads && here[true] == 0);
 }
 

@@ -173,6 +173,7 @@ Registry with_errors(std::shared_ptr<const Registry> registry, const Errors& err
   }
   for (const auto& [name, options_of] : declared.sources) {
     failing_registry.add_source(name, options_of, [registry, errors, name = name](const Options& options) {
+      if (errors->no_data) throw Error(kPlantedError);
       Dataset data = registry->make_source(name, options);
       data.train = failing(std::move(data.train), errors);
       return data;

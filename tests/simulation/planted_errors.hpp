@@ -49,9 +49,10 @@ struct PlantedErrors {
   Planted next = Planted::nothing;  ///< the process's next gradient, or next sample
   std::shared_ptr<CursedBatch> cursed;
   std::shared_ptr<SpoiledBatch> spoiled;
-  bool thrown = false;  ///< one of these errors has been met
-  bool hangs = false;   ///< a call that does not return was made
-  bool unlike = false;  ///< its weights begin an ulp beside those of the others
+  bool thrown = false;   ///< one of these errors has been met
+  bool hangs = false;    ///< a call that does not return was made
+  bool no_data = false;  ///< its data cannot be opened
+  bool unlike = false;   ///< its weights begin an ulp beside those of the others
 };
 
 /// The registry with model linear and all sources as ever, but for these errors.

@@ -12,6 +12,9 @@
 
 namespace muster {
 
+/// Of a replica that would have to load for itself.
+inline constexpr const char* kCannotRead = "it cannot read the data itself, and no loader process came";
+
 /// Of a run that was to go on from the checkpoint of this view, and whose coordinator ended before that.
 std::string why_resume(const View& view);
 /// Why all go back before steps that are suspected.

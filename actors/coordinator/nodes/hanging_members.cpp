@@ -32,15 +32,20 @@ bool HangingMembers::any_works_but(const std::vector<NodeName>& stalled) const {
   });
 }
 
+// Copying and hashing the state take their time.
+std::chrono::milliseconds HangingMembers::patience_with(bool can_spare) const {
+  const auto usual = run_.setup.job.cluster.straggler.stuck_after;
+  return run_.end.keeps_state() ? time_while_keeping(run_.setup.job, usual, 2, can_spare) : usual;
+}
+
 bool HangingMembers::judge_hanging() {
   if (canary("hangs-unseen")) return false;
-  std::chrono::milliseconds patience = run_.setup.job.cluster.straggler.stuck_after;
-  if (run_.end.keeps_state())
-    patience =
-        time_while_keeping(run_.setup.job, patience, 2);  // copying and hashing the state take their time
-  const auto hanging = hanging_members(run_.membership->nodes(), patience, run_.setup.job.train.in_parts());
+  const auto hanging =
+      hanging_members(run_.membership->nodes(), patience_with(true), run_.setup.job.train.in_parts());
   const bool any_works = any_works_but(hanging);
   for (const NodeName& who : hanging) {
+    const auto patience = patience_with(run_.membership->views().can_spare(run_.view, who));
+    if (run_.membership->at(who).last.hangs < patience) continue;
     if (ends_for_hanging(who, true)) return true;
     const std::string owed = any_works ? owed_by_hanging(who) : "";
     if (owed.empty()) {

@@ -2,6 +2,7 @@
 // be spared, and the end of the run where nobody works any more.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -31,6 +32,7 @@ class HangingMembers {
                     const std::string& reason);
 
  private:
+  std::chrono::milliseconds patience_with(bool can_spare) const;
   std::string owed_by_hanging(const NodeName& who) const;
   bool any_works_but(const std::vector<NodeName>& stalled) const;
   void report_stalled(const NodeName& who, bool any_works);

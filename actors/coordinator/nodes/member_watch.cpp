@@ -138,14 +138,21 @@ bool MemberWatch::judge_loaders() {
   return false;
 }
 
+// How long the others wait for these. Less, while the state of a run that ends is kept.
+std::chrono::milliseconds MemberWatch::patience_with(const std::vector<NodeName>& open,
+                                                     std::chrono::milliseconds usual) const {
+  if (open.empty() || !run_.end.keeps_state() || !others_wait(run_.view, *run_.membership, open))
+    return usual;
+  const NodeName who = who_holds_up(run_.membership->nodes(), open, run_.setup.job.cluster.detect.patience);
+  return time_while_keeping(run_.setup.job, usual, 4, run_.membership->views().can_spare(run_.view, who));
+}
+
 // A member that lives, and whose messages do not end, holds up all: one after the other goes. Counted in
 // ticks, so that a coordinator that was stopped itself does not blame others for it.
 bool MemberWatch::judge_closing() {
   if (run_.phase != CoordinatorPhase::closing) return false;
   const auto open = not_closed(run_.membership->nodes());
-  std::chrono::milliseconds patience = kClosingPatiences * run_.setup.job.cluster.detect.patience;
-  if (run_.end.keeps_state() && others_wait(run_.view, *run_.membership, open))
-    patience = time_while_keeping(run_.setup.job, patience, 4);
+  const auto patience = patience_with(open, kClosingPatiences * run_.setup.job.cluster.detect.patience);
   if (!run_.timers.is_over(PhaseTimers::Wait::closing, patience)) return false;
   run_.timers.restart(PhaseTimers::Wait::closing);
   if (open.empty()) return false;
@@ -168,8 +175,7 @@ bool MemberWatch::judge_installing() {
   std::chrono::milliseconds patience = kInstallingPatiences * cluster.detect.patience;
   if (!run_.begun) patience = std::max(patience, cluster.start_patience);
   const auto open = not_installed(run_.membership->nodes());
-  if (run_.end.keeps_state() && others_wait(run_.view, *run_.membership, open))
-    patience = time_while_keeping(run_.setup.job, patience, 4);
+  patience = patience_with(open, patience);
   if (!run_.timers.is_over(PhaseTimers::Wait::installing, patience)) return false;
   run_.timers.restart(PhaseTimers::Wait::installing);
   if (open.empty()) return false;

@@ -1,6 +1,9 @@
 // How the coordinator watches its nodes: what is told to it of life, links and lateness, and what follows.
 #pragma once
 
+#include <chrono>
+#include <vector>
+
 #include "actors/coordinator/facts/coordinator_port.hpp"
 #include "actors/coordinator/facts/run_actions.hpp"
 #include "actors/coordinator/facts/run_facts.hpp"
@@ -41,6 +44,8 @@ class MemberWatch {
  private:
   bool reads_itself(const HeldUp& message) const;
   bool lose_all_silent();
+  std::chrono::milliseconds patience_with(const std::vector<NodeName>& open,
+                                          std::chrono::milliseconds usual) const;
 
   RunFacts& run_;
   const CheckpointFacts& checkpoints_;

@@ -102,6 +102,8 @@ void Readiness::take_in_reached(std::chrono::milliseconds passed) {
 void Readiness::is_ready(const NodeName& who) {
   if (!run_.begun) {
     if (run_.membership->admission().full()) arrivals_.form();
+  } else if (run_.membership->views().cannot_read(who)) {
+    views_.turn_away(who, kCannotRead, true);
   } else if (run_.phase == CoordinatorPhase::paused) {
     views_
         .next_view();  // it may be a loader, or read its state from the disk with the others; else it is fed

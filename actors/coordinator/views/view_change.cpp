@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/coordinator/facts/coordinator_texts.hpp"
 #include "actors/coordinator/states/next_view.hpp"
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
@@ -65,7 +66,8 @@ void ViewChange::next_view() {
       ending_.begin_keeping("interrupted", kAllLeave))
     port_.raise(make_event("interrupted", {{"reason", std::string(kAllLeave)}}));
   if (run_.end.keeps_state()) return ending_.last_view();
-  const NextView next = what_follows_view();
+  NextView next = what_follows_view();
+  if (!next.view && turn_away_who_cannot_read()) next = what_follows_view();
   if (!next.view && !run_.membership->nodes().any_loader() && ends_without_loader()) return;
   for (const NodeName& who : next.unfit)
     views_.turn_away(who, "it misses more steps than the others keep for it", true);
@@ -123,6 +125,28 @@ bool ViewChange::ends_without_loader() {
     ending_.fail(reason);
   }
   return true;
+}
+
+// Newcomers: who is a member already may be worth a pause.
+bool ViewChange::turn_away_who_cannot_read() {
+  auto names = run_.membership->views().who_cannot_read(run_.view);
+  std::erase_if(names, [this](const NodeName& who) { return run_.view.holds(who); });
+  for (const NodeName& who : names) views_.turn_away(who, kCannotRead, true);
+  return !names.empty();
+}
+
+bool ViewChange::go_on_without_loader() {
+  const auto names = run_.membership->views().who_cannot_read(run_.view);
+  if (canary("pause-without-loader-ends-run") ||
+      !std::ranges::all_of(names, [this](const NodeName& who) { return run_.goes_on_without(who); }))
+    return false;
+  for (const NodeName& who : names)
+    views_.lost(who, "coordinator",
+                std::string(kCannotRead) + " within " +
+                    std::to_string(run_.setup.job.cluster.give_up_after.count()) +
+                    " ms (cluster.give_up_after)",
+                false);
+  return !names.empty();
 }
 
 void ViewChange::let_go_of_held_back() {

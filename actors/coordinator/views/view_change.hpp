@@ -47,6 +47,8 @@ class ViewChange {
   // --- deciding and installing
 
   void next_view();
+  /// No loader came in a pause: those who can read the data go on without the others. False: there are none.
+  bool go_on_without_loader();
   void install(const View& view);
   void on(const Installed& message);
   void go_on();
@@ -62,6 +64,7 @@ class ViewChange {
   void make_view(const NextView& next);
   NextView what_follows_view() const;
   bool ends_without_loader();
+  bool turn_away_who_cannot_read();
   void pause(const std::string& missing);
   void end_without_members(const std::string& missing);
   void end_with_all_who_leave();

@@ -192,16 +192,23 @@ std::vector<NodeName> ViewMaker::unfit_for(const View& view) const {
 
 // ---- the next one
 
+namespace {
+
+// Some have gone back already, others not yet: all do it again.
+bool goes_back_again(const View& last, const NodeTable& nodes) {
+  return last.back && latest_view_taken(nodes) < last.number;
+}
+
+}  // namespace
+
+PartSource ViewMaker::where_parts_are(const View& last) const {
+  if (goes_back_again(last, nodes_)) return last.source;
+  return rules_.in_parts ? source_after(last, latest_view_taken(nodes_)) : PartSource{};
+}
+
 NextView ViewMaker::next(const View& last) const {
-  // Some have gone back already, others not yet: all do it again.
-  const std::uint32_t took = latest_view_taken(nodes_);
-  const bool goes_back = last.back && took < last.number;
-  PartSource source;
-  if (goes_back) {
-    source = last.source;
-  } else if (rules_.in_parts) {
-    source = source_after(last, took);
-  }
+  const bool goes_back = goes_back_again(last, nodes_);
+  PartSource source = where_parts_are(last);
   const std::set<std::uint32_t> held_back = to_hold_back(nodes_, rules_.in_parts ? &source : nullptr);
   const auto lost = lost_part(source, replicas_left(nodes_));
   const bool from_disk = goes_back || (rules_.in_parts && (lost || source.view == 0));
@@ -245,6 +252,29 @@ NextView ViewMaker::last_of_run(const View& last) const {
   NextView next = ViewMaker(all, rules_).next_if_trained(last);
   if (next.view) next.view->last = true;
   return next;
+}
+
+bool ViewMaker::can_spare(const View& last, const NodeName& who) const {
+  std::set<std::uint32_t> left = replicas_left(nodes_);
+  if (!who.loader) left.erase(who.slot);
+  return !lost_part(where_parts_are(last), left);
+}
+
+bool ViewMaker::cannot_read(const NodeName& who) const {
+  return rules_.needs_loader && rules_.replicas_load && !who.loader && !nodes_.any_loader() &&
+         !nodes_.at(who).prepared.loads;
+}
+
+std::vector<NodeName> ViewMaker::who_cannot_read(const View& last) const {
+  NodeTable readers = nodes_;
+  std::vector<NodeName> names;
+  for (auto& [name, record] : readers.all()) {
+    if (!is_ready(record) || !cannot_read(name)) continue;
+    record.stage = NodeStage::lost;
+    names.push_back(name);
+  }
+  const NextView next = ViewMaker(readers, rules_).next(last);
+  return next.view && !next.lost ? names : std::vector<NodeName>{};
 }
 
 std::string ViewMaker::shards_of(const NodeName& name) const {

@@ -56,6 +56,14 @@ class ViewMaker {
   /// The same of a run that is to end: all who are left, be they few, without a loader, or asked to leave.
   NextView last_of_run(const View& last) const;
 
+  /// Whether each part of the state has another holder that is left.
+  bool can_spare(const View& last, const NodeName& who) const;
+  /// Who keeps the view after `last` from being made: no loader is left, and of the replicas that may load
+  /// for themselves these cannot read the data. Without them there is a view; none, if there would not be.
+  std::vector<NodeName> who_cannot_read(const View& last) const;
+  /// No loader is left, and this replica cannot load for itself as the others do.
+  bool cannot_read(const NodeName& who) const;
+
   /// Those of a replica in the view in force: "0-3"; "-" if it has none.
   std::string shards_of(const NodeName& name) const;
 
@@ -70,6 +78,7 @@ class ViewMaker {
   std::vector<NodeName> all_who_can_read() const;
   std::vector<NodeName> members_with_state(const PartSource& source, bool from_disk,
                                            const std::set<std::uint32_t>& held_back) const;
+  PartSource where_parts_are(const View& last) const;
   std::uint32_t best_donor(const std::vector<NodeName>& holders) const;
   std::uint32_t next_number(const View& last) const;
   std::vector<NodeName> unfit_for(const View& view) const;

@@ -39,6 +39,15 @@ TEST_F(MemberWatchTest, WhoDoesNotCloseTheViewIsLost) {
                       "receives does not end"});
 }
 
+TEST_F(MemberWatchTest, WhoHoldsUpTheLastViewIsLostInTimeForTheOthers) {
+  job_.run.setup.job.checkpoint.grace = 4000ms;
+  job_.run.end.keep_state("interrupted", "SIGTERM", port_.now() + 4000ms);
+  close_view();
+  closes(kReplica0);
+  closes(kLoader0);
+  EXPECT_EQ(ticks_until(&MemberWatch::judge_closing), 20) << "a quarter of the grace";
+}
+
 TEST_F(MemberWatchTest, ALoaderOwesItsAnswerAtOnce) {
   close_view();
   EXPECT_EQ(ticks_until(&MemberWatch::judge_loaders), 6);

@@ -343,6 +343,14 @@ TEST_F(ReadinessWhileItRuns, AReplicaIsFedAndInterruptsNobody) {
   EXPECT_EQ(log_.all, PartTexts{"feed newcomers"});
 }
 
+TEST_F(ReadinessWhileItRuns, WithoutALoaderAReplicaThatCannotReadIsNotTakenIn) {
+  job_.run.membership =
+      std::make_unique<Membership>(without_loaders(OnLoaderLoss::load_here, true, job_.run.view));
+  comes(false);
+  EXPECT_EQ(log_.all, PartTexts{"turn away replica 2: it cannot read the data itself, and no loader process "
+                                "came"});
+}
+
 TEST_F(ReadinessWhileItRuns, ALoaderIsTakenInAtOnce) {
   comes(true);
   EXPECT_EQ(log_.all, PartTexts{"close view"});

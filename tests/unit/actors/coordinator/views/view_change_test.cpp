@@ -151,6 +151,47 @@ TEST_F(ViewChangeTest, APauseIsReportedBeforeNewcomersAreFed) {
   EXPECT_EQ(log_.all, (PartTexts{"event paused", "feed newcomers"}));
 }
 
+// Two replicas, of which one cannot read the data; their loader is lost, and the run is paused for it.
+class ViewChangeWithoutLoader : public ViewChangeTest {
+ protected:
+  ViewChangeWithoutLoader() {
+    job_.run.setup.job.cluster.on_loader_loss = OnLoaderLoss::load_here;
+    job_.run.membership =
+        std::make_unique<Membership>(without_loaders(OnLoaderLoss::load_here, false, job_.run.view));
+    change_.next_view();
+  }
+};
+
+TEST_F(ViewChangeWithoutLoader, AMemberThatCannotReadIsWorthAPause) {
+  EXPECT_EQ(job_.run.phase, CoordinatorPhase::paused);
+  EXPECT_EQ(port_.events.back().text("waits_for"),
+            "a loader process, for replica 1 cannot read the data itself");
+}
+
+TEST_F(ViewChangeWithoutLoader, BehindThePauseTheOthersGoOn) {
+  actions_.all.clear();
+  EXPECT_TRUE(change_.go_on_without_loader());
+  EXPECT_EQ(actions_.all,
+            PartTexts{"lost replica 1: it cannot read the data itself, and no loader process came within "
+                      "10000 ms (cluster.give_up_after)"});
+}
+
+TEST_F(ViewChangeWithoutLoader, WhereEachLossEndsTheRunItsStateIsKeptInstead) {
+  job_.run.setup.job.cluster.on_loss = OnLoss::fail;
+  EXPECT_FALSE(change_.go_on_without_loader());
+}
+
+TEST_F(ViewChangeWithoutLoader, ANewcomerIsNotWorthAPause) {
+  std::erase_if(job_.run.view.replicas, [](const Member& each) { return each.name == kReplica1; });
+  job_.membership().entered(job_.run.view);
+  job_.membership().transfers().caught_up({kReplica1, job_.run.view.number, 4});
+  actions_.all.clear();
+  change_.next_view();
+  ASSERT_FALSE(actions_.all.empty());
+  EXPECT_EQ(actions_.all[0],
+            "turn away replica 1: it cannot read the data itself, and no loader process came");
+}
+
 TEST_F(ViewChangeTest, WithoutAFolderTheRunIsInterruptedWhenAllLeave) {
   for (const NodeName& who : {kReplica0, kReplica1, kReplica2}) job_.membership().leaving(who);
   change_.close_view();

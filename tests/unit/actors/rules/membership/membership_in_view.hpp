@@ -76,4 +76,28 @@ inline void close_all(Membership& membership, const View& view, std::uint64_t re
     membership.closed({name, view.number, name.loader ? 0 : records, records});
 }
 
+/// A run of two replicas whose only loader is lost, and that have closed the view.
+inline Membership without_loaders(OnLoaderLoss policy, bool replica1_reads, View& view,
+                                  std::uint32_t least = 1) {
+  Job job = job_of(2, 1);
+  job.cluster.on_loader_loss = policy;
+  job.cluster.min_replicas = least;
+  Membership membership(job);
+  for (const NodeName& name : {kReplica0, kReplica1, kLoader0}) {
+    EXPECT_EQ(membership.admission().join(join_of(name)).refusal, "");
+    Prepared prepared = prepared_of(name);
+    prepared.loads = name != kReplica1 || replica1_reads;
+    prepared.facts = prepared_of(kLoader0).facts;
+    EXPECT_EQ(membership.admission().prepared(prepared), "");
+  }
+  view = membership.views().first();
+  membership.entered(view);
+  EXPECT_TRUE(membership.nodes().any_loader());
+  membership.lost(kLoader0);
+  EXPECT_FALSE(membership.nodes().any_loader());
+  membership.begin_close();
+  for (const NodeName& name : {kReplica0, kReplica1}) membership.closed({name, view.number, 4, 4});
+  return membership;
+}
+
 }  // namespace muster

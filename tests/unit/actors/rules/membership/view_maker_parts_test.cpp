@@ -56,6 +56,16 @@ struct PartsRun {
   View view;
 };
 
+TEST(ViewMakerParts, OneCanBeSparedAsLongAsItsBuddyIsLeft) {
+  PartsRun run;
+  run.membership.begin_close();
+  for (std::uint32_t slot = 0; slot < 3; ++slot) run.close(slot, 14, 1);
+  EXPECT_TRUE(run.membership.views().can_spare(run.view, {false, 0}));
+  run.membership.lost({false, 1});
+  EXPECT_FALSE(run.membership.views().can_spare(run.view, {false, 0}));
+  EXPECT_TRUE(run.membership.views().can_spare(run.view, {true, 0})) << "a loader has no part";
+}
+
 // They were given no part: all go back to the last checkpoint.
 TEST(ViewMakerParts, NewcomersGoOnFromTheLastCheckpointWhereNoMemberIsLeft) {
   PartsRun run;

@@ -8,28 +8,6 @@
 namespace muster {
 namespace {
 
-// A run of two replicas whose only loader is lost, and that have closed the view.
-Membership without_loaders(OnLoaderLoss policy, bool replica1_reads, View& view) {
-  Job job = job_of(2, 1);
-  job.cluster.on_loader_loss = policy;
-  Membership membership(job);
-  for (const NodeName& name : {kReplica0, kReplica1, kLoader0}) {
-    EXPECT_EQ(membership.admission().join(join_of(name)).refusal, "");
-    Prepared prepared;
-    prepared.name = name;
-    prepared.loads = name != kReplica1 || replica1_reads;
-    EXPECT_EQ(membership.admission().prepared(prepared), "");
-  }
-  view = membership.views().first();
-  membership.entered(view);
-  EXPECT_TRUE(membership.nodes().any_loader());
-  membership.lost(kLoader0);
-  EXPECT_FALSE(membership.nodes().any_loader());
-  membership.begin_close();
-  for (const NodeName& name : {kReplica0, kReplica1}) membership.closed({name, view.number, 4, 4});
-  return membership;
-}
-
 TEST(ViewMaker, ReplicasLoadForThemselvesIfTheJobSaysSoAndAllCan) {
   View view;
   EXPECT_EQ(without_loaders(OnLoaderLoss::wait, true, view).views().next(view).missing, "a loader process");
@@ -40,6 +18,20 @@ TEST(ViewMaker, ReplicasLoadForThemselvesIfTheJobSaysSoAndAllCan) {
   EXPECT_EQ(next.view->replicas.size(), 2u);
   EXPECT_EQ(without_loaders(OnLoaderLoss::load_here, false, view).views().next(view).missing,
             "a loader process, for replica 1 cannot read the data itself");
+}
+
+TEST(ViewMaker, WhoCannotReadKeepsTheViewFromBeingMade) {
+  View view;
+  EXPECT_EQ(without_loaders(OnLoaderLoss::load_here, false, view).views().who_cannot_read(view),
+            std::vector{kReplica1});
+  EXPECT_TRUE(without_loaders(OnLoaderLoss::load_here, true, view).views().who_cannot_read(view).empty());
+  EXPECT_TRUE(without_loaders(OnLoaderLoss::wait, false, view).views().who_cannot_read(view).empty())
+      << "the job says that a loader is waited for";
+}
+
+TEST(ViewMaker, WhereTooFewCanReadTheOthersAreNotWhatIsMissing) {
+  View view;
+  EXPECT_TRUE(without_loaders(OnLoaderLoss::load_here, false, view, 2).views().who_cannot_read(view).empty());
 }
 
 // The order in which replicas come is chance; what they add up within a host is not to depend on it.

@@ -15,19 +15,17 @@ Job job_with_grace(std::chrono::milliseconds grace) {
 }
 
 TEST(KeepingTime, IsAShareOfTheGraceAndNeverLongerThanUsual) {
-  EXPECT_EQ(time_while_keeping(job_with_grace(8s), 60s, 2), 4s);
-  EXPECT_EQ(time_while_keeping(job_with_grace(8s), 60s, 4), 2s);
-  EXPECT_EQ(time_while_keeping(job_with_grace(8s), 1s, 4), 1s);
+  EXPECT_EQ(time_while_keeping(job_with_grace(8s), 60s, 2, true), 4s);
+  EXPECT_EQ(time_while_keeping(job_with_grace(8s), 60s, 4, true), 2s);
+  EXPECT_EQ(time_while_keeping(job_with_grace(8s), 1s, 4, true), 1s);
 }
 
 TEST(KeepingTime, IsLongEnoughToKnowWhoItIs) {
-  EXPECT_EQ(time_while_keeping(job_with_grace(400ms), 60s, 4), 300ms);
+  EXPECT_EQ(time_while_keeping(job_with_grace(400ms), 60s, 4, true), 300ms);
 }
 
-TEST(KeepingTime, IsTheUsualOneWherePartsOfTheStateMayBeLost) {
-  Job job = job_with_grace(8s);
-  job.train.shard_optimizer = true;
-  EXPECT_EQ(time_while_keeping(job, 60s, 2), 60s);
+TEST(KeepingTime, IsTheUsualOneWhereAPartOfTheStateWouldBeLost) {
+  EXPECT_EQ(time_while_keeping(job_with_grace(8s), 60s, 2, false), 60s);
 }
 
 }  // namespace
