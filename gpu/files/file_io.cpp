@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -92,11 +94,17 @@ class Temporary {
   std::filesystem::path path_;
 };
 
+// The pid is no name: a process of another host or container may have the same one.
+std::string temporary_name(const std::filesystem::path& path) {
+  std::random_device random;
+  return path.string() + ".tmp." + std::to_string(std::uint64_t{random()} << 32 | random());
+}
+
 }  // namespace
 
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {
-  Temporary temporary(path.string() + ".tmp." + std::to_string(::getpid()));
-  Descriptor file(temporary.path(), O_WRONLY | O_CREAT | O_TRUNC);
+  Temporary temporary(temporary_name(path));
+  Descriptor file(temporary.path(), O_WRONLY | O_CREAT | O_EXCL);
   for (const auto piece : pieces) file.write(piece);
   file.sync();
   file.close();

@@ -16,7 +16,7 @@ import sys
 
 from cuts_test import expect, job_text, reference
 from frozen_disk import FrozenDisk, cannot_run
-from hosts import judge
+from hosts import judge, kill_all
 from run_events import DEADLINE_S, Events, await_that
 
 REPLICAS = 3
@@ -56,10 +56,7 @@ class Cluster:
         return self
 
     def __exit__(self, *_):
-        for process in self._processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
+        kill_all(self._processes)
 
     def _start(self, name, *arguments):
         with open(self._folder / f"{name}.log", "w") as log:

@@ -98,6 +98,14 @@ for name in sys.argv[1:]:
 """
 
 
+def kill_all(processes):
+    """Those that have not ended yet. Returns when none is left."""
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
 class Hosts:
     """Hosts 1 to `count`, with addresses 10.77.0.1 and so on. A context manager."""
 
@@ -119,10 +127,7 @@ class Hosts:
         return self
 
     def __exit__(self, *_):
-        for process in self._processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
+        kill_all(self._processes)
         self._remover.stdin.close()
         self._remover.wait()
 

@@ -86,51 +86,49 @@ void may_fail_at(const SampleName& sample, PlantedErrors& errors) {
   if (cursed.sample == sample) fail(errors);
 }
 
-class FailingSamples final : public IndexedSource {
+// One of the kinds of sources, whose reads may fail.
+template <class Kind>
+class Failing : public Kind {
  public:
-  FailingSamples(std::unique_ptr<Source> source, Errors errors)
+  Failing(std::unique_ptr<Source> source, Errors errors)
       : source_(std::move(source)), errors_(std::move(errors)) {}
+
+  std::string fingerprint() const override { return source_->fingerprint(); }
+  std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
+
+ protected:
+  std::unique_ptr<Source> source_;
+  Errors errors_;
+};
+
+class FailingSamples final : public Failing<IndexedSource> {
+ public:
+  using Failing::Failing;
 
   std::uint64_t size() const override { return source_->indexed()->size(); }
   const std::vector<Field>& fields() const override { return source_->indexed()->fields(); }
-  std::string fingerprint() const override { return source_->fingerprint(); }
-  std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
   void read(std::uint64_t index, Row row) override {
     may_fail_at({0, 0, index}, *errors_);
     source_->indexed()->read(index, row);
   }
-
- private:
-  std::unique_ptr<Source> source_;
-  Errors errors_;
 };
 
-class FailingBatches final : public BatchSource {
+class FailingBatches final : public Failing<BatchSource> {
  public:
-  FailingBatches(std::unique_ptr<Source> source, Errors errors)
-      : source_(std::move(source)), errors_(std::move(errors)) {}
+  using Failing::Failing;
 
   std::uint64_t size() const override { return source_->batches()->size(); }
-  std::string fingerprint() const override { return source_->fingerprint(); }
-  std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
   Batch batch(std::uint64_t index) override {
     may_fail_at({0, 0, index}, *errors_);
     return source_->batches()->batch(index);
   }
-
- private:
-  std::unique_ptr<Source> source_;
-  Errors errors_;
 };
 
-class FailingGenerators final : public GeneratorSource {
+class FailingGenerators final : public Failing<GeneratorSource> {
  public:
-  FailingGenerators(std::unique_ptr<Source> source, Errors errors)
-      : source_(std::move(source)), errors_(std::move(errors)) {}
+  using Failing::Failing;
 
   const std::vector<Field>& fields() const override { return source_->generators()->fields(); }
-  std::string fingerprint() const override { return source_->fingerprint(); }
-  std::uint64_t resident_bytes() const override { return source_->resident_bytes(); }
   std::unique_ptr<Generator> open(std::uint32_t shard, std::uint32_t shards, std::uint64_t epoch) override {
     struct Stream final : Generator {
       bool next(Row row) override {
@@ -148,10 +146,6 @@ class FailingGenerators final : public GeneratorSource {
     stream->sample = {shard, epoch, 0};
     return stream;
   }
-
- private:
-  std::unique_ptr<Source> source_;
-  Errors errors_;
 };
 
 std::unique_ptr<Source> failing(std::unique_ptr<Source> source, const Errors& errors) {
