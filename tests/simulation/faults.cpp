@@ -291,24 +291,6 @@ std::vector<FaultKind> comings_and_goings() {
          return true;
        },
        join, nullptr},
-      {"join-unlike", "a replica with other weights comes by itself",
-       [](Dice&, const Scene&, Fault&) { return true; },
-       [](Cluster& cluster, const Fault&) { cluster.join_unlike(); }, nullptr},
-      {"join-walled", "a replica comes by itself; a firewall is between its host and that of another replica",
-       [](Dice& dice, const Scene& scene, Fault& fault) {
-         fault.a = any_replica(dice, scene);
-         return true;
-       },
-       [](Cluster& cluster, const Fault& fault) { cluster.join_walled_from(fault.a); }, nullptr},
-      {"join-without-data", "a replica comes by itself that cannot read the data; loaders may be lost",
-       [](Dice&, const Scene& scene, Fault&) {
-         const auto& cluster = scene.job.cluster;
-         return cluster.loaders > 0 && cluster.on_loader_loss == OnLoaderLoss::load_here;
-       },
-       [](Cluster& cluster, const Fault&) { cluster.join_without_data(); }, nullptr},
-      {"join-repeated", "a replica comes by itself; all that comes to it, and to later ones, comes twice",
-       [](Dice&, const Scene&, Fault&) { return true; },
-       [](Cluster& cluster, const Fault&) { cluster.join_hearing_twice(); }, nullptr},
       {"join-loader", "a loader comes by itself",
        [](Dice&, const Scene& scene, Fault& fault) {
          fault.a = kLoaders;
@@ -352,12 +334,34 @@ std::vector<FaultKind> comings_and_goings() {
        [](Cluster& cluster, const Fault&) { cluster.join(false); }}};
 }
 
+std::vector<FaultKind> odd_newcomers() {
+  return {
+      {"join-unlike", "a replica with other weights comes by itself",
+       [](Dice&, const Scene&, Fault&) { return true; },
+       [](Cluster& cluster, const Fault&) { cluster.join_unlike(); }, nullptr},
+      {"join-walled", "a replica comes by itself; a firewall is between its host and that of another replica",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.a = any_replica(dice, scene);
+         return true;
+       },
+       [](Cluster& cluster, const Fault& fault) { cluster.join_walled_from(fault.a); }, nullptr},
+      {"join-without-data", "a replica comes by itself that cannot read the data; loaders may be lost",
+       [](Dice&, const Scene& scene, Fault&) {
+         const auto& cluster = scene.job.cluster;
+         return cluster.loaders > 0 && cluster.on_loader_loss == OnLoaderLoss::load_here;
+       },
+       [](Cluster& cluster, const Fault&) { cluster.join_without_data(); }, nullptr},
+      {"join-repeated", "a replica comes by itself; all that comes to it, and to later ones, comes twice",
+       [](Dice&, const Scene&, Fault&) { return true; },
+       [](Cluster& cluster, const Fault&) { cluster.join_hearing_twice(); }, nullptr}};
+}
+
 std::vector<FaultKind> all_kinds() {
   std::vector<FaultKind> all;
   for (auto&& part :
-       {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(), faults_of_the_coordinator(),
-        faults_of_loaders(), faults_of_disks(), faults_of_reading(), ends(), faults_of_errors(),
-        faults_of_frames(), errors_everywhere(), faults_of_bits()})
+       {deaths(), standstills(), partitions(), bad_links(), comings_and_goings(), odd_newcomers(),
+        faults_of_the_coordinator(), faults_of_loaders(), faults_of_disks(), faults_of_reading(), ends(),
+        faults_of_errors(), faults_of_frames(), errors_everywhere(), faults_of_bits()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
