@@ -41,7 +41,9 @@ bool writing_may_be_held_up(const Tally& tally, bool in_parts) {
                                            // Nobody hears the coordinator for longer than that.
                                            "coordinator-stands", "coordinator-gives-up"};
   const auto happened = [&](const char* kind) { return tally.of(std::string("fault: ") + kind) > 0; };
-  const bool hangs = happened("freeze-for-good") || happened("hang-everywhere");  // one that has a part of it
+  // One that has a part of it.
+  const bool hangs =
+      happened("freeze-for-good") || happened("hang-everywhere") || happened("deaf-to-greetings");
   return std::ranges::any_of(kOfOne, happened) || (in_parts && hangs);
 }
 

@@ -224,8 +224,9 @@ class Invariants final : public Watch {
   MajorityRule majority_;
   std::set<std::string> excused_;
   std::set<std::string> lost_, lost_before_restart_;
-  Nanoseconds restarted_at_{0};      // the coordinator, the last time
-  std::set<ProcessId> stood_still_;  // from before that until it was, or was soon to be, given up
+  std::set<std::string> joined_second_;  // of two coordinators: they never came to the first
+  Nanoseconds restarted_at_{0};          // the coordinator, the last time
+  std::set<ProcessId> stood_still_;      // from before that until it was, or was soon to be, given up
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> record_hashes_;  // by index; and its view
   bool is_alone_on_gpu(std::uint32_t view) const;
   std::uint64_t commits_ = 0, commits_before_ = 0;  // and before the last view was in force

@@ -69,7 +69,7 @@ bool Invariants::nobody_can_give_the_state() const {
 bool Invariants::all_excused() const {
   return std::all_of(joined_.begin(), joined_.end(), [&](const std::string& who) {
     return who.rfind("replica", 0) != 0 || lost_.count(who) > 0 || left_.count(who) > 0 ||
-           excused_.count(who) > 0;
+           excused_.count(who) + joined_second_.count(who) > 0;
   });
 }
 
@@ -209,11 +209,11 @@ void Invariants::expect_nobody_came(const Report& report) {
   const auto patience = Gathering::kPatienceTimes * Nanoseconds(job_.cluster.start_patience);
   const bool to_another = tally_.of("fault: coordinator-second") > 0;  // the last one came to that
   const bool waited = to_another || now() - node_came_at_ + kCoordinatorTick >= patience;
-  if (!cluster_->start_is_bounded() || tally_.of("event: view") > 0 || !waited)
+  const bool has_begun = tally_.of("event: view") > 0 && !to_another;
+  if (!cluster_->start_is_bounded() || has_begun || !waited)
     say({11, "a run that has not begun gives up waiting for its nodes: " + report.reason});
 }
 
-// Without a folder nothing is kept.
 void Invariants::expect_none_stays(const Report& report) {
   tally_.count("run: ends without a folder when all leave");
   if (members_left("replica") > 0 || report.outcome != "interrupted")

@@ -17,6 +17,7 @@ bool Invariants::any_to_compare_with() const {
 void Invariants::joined(const std::string& who) {
   const View* view = views_.latest();
   if (!view || !view->last) joined_.insert(who);  // who comes for the end was no member when it was decided
+  if (cluster_->two_coordinators()) joined_second_.insert(who);
   expect_no_wall(who);
   if (!cluster_->unlike(who)) return;
   if (view) expect_alike(*view, who);  // before the first view those count of whom there are more

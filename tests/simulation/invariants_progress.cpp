@@ -32,9 +32,11 @@ void Invariants::expect_progress(Nanoseconds patience) {
         view && has_begun && (view->back || (job_.train.in_parts() && view->source.view == 0));
     if (from_disk) patience += std::max<Nanoseconds>(5 * job_.cluster.give_up_after, kReadingTakes);
   }
-  const bool must_end = cluster_->start_is_bounded() && too_few_to_begin();
-  if (must_end) patience += Gathering::kPatienceTimes * Nanoseconds(job_.cluster.start_patience);
-  if (now() - progress_at_ <= patience) return;
+  const bool gathers = cluster_->start_is_bounded() && tally_.of("event: view") == 0;
+  const bool must_end = gathers && too_few_to_begin();
+  if (gathers) patience += Gathering::kPatienceTimes * Nanoseconds(job_.cluster.start_patience);
+  const Nanoseconds since = gathers ? std::max(progress_at_, node_came_at_) : progress_at_;
+  if (now() - since <= patience) return;
   if (!must_end && !in_force_ && faults_ > 0 && waits_to_begin()) {
     tally_.count("run: waits for nodes that are started by hand");
     over_ = true;

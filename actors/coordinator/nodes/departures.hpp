@@ -60,7 +60,7 @@ class Departures {
   NodeConnections& connections_;
   ViewActions& views_;
   EndActions& ending_;
-  LocalErrors errors_;
+  LocalErrors errors_{[this](const NodeName& who) { return run_.membership->nodes().name_at_place(who); }};
   struct CutOff {
     caf::actor_addr address;
     int ticks = 0;

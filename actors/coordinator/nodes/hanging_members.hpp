@@ -47,7 +47,7 @@ class HangingMembers {
   CoordinatorPort& port_;
   ViewActions& views_;
   EndActions& ending_;
-  Hangs hangs_;
+  Hangs hangs_{[this](const NodeName& who) { return run_.membership->nodes().name_at_place(who); }};
   CoordinatorPort::Time in_force_since_{};                   // the view that is
   std::set<std::pair<std::uint32_t, NodeName>> hangs_said_;  // view, and who hangs and cannot be spared
 };

@@ -12,7 +12,7 @@ std::string Hangs::ends_for(const NodeName& who, const Work& work, bool stuck, s
   const std::string at = place_of(work.call);
   const auto before = std::ranges::find_if(hung, [&](const NodeName& each) { return each != who; });
   if (stuck && before != hung.end()) {
-    return "two replicas have hung at " + at + ", " + before->text() + " and then " + who.text() +
+    return "two replicas have hung at " + at + ", " + name_of_(*before) + " and then " + name_of_(who) +
            ", each for cluster.straggler.stuck_after: the model's code does not return there; if it needs "
            "longer, raise that time";
   }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -21,6 +22,10 @@ namespace muster {
 
 class Hangs {
  public:
+  /// How people are told of a replica.
+  using NameOf = std::function<std::string(const NodeName&)>;
+  explicit Hangs(NameOf name_of = &NodeName::text) : name_of_(std::move(name_of)) {}
+
   /// So many micro-batches at which a replica has hung are remembered.
   static constexpr std::size_t kPlacesMax = 1024;
 
@@ -38,6 +43,7 @@ class Hangs {
     std::set<NodeName> hung, late;
   };
   using Place = std::tuple<ThreadCall::Kind, std::uint64_t, std::uint32_t>;  // of a step and a shard
+  NameOf name_of_;
   std::map<Place, Lost> lost_at_;
 };
 

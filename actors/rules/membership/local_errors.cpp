@@ -4,11 +4,11 @@ namespace muster {
 
 LocalErrors::Verdict LocalErrors::judge(const Failing& failing, bool others_left) {
   const bool placed = failing.at.known();
-  const std::string who = failing.name.text();
+  const std::string who = name_of_(failing.name);
   const auto before = placed ? failed_at_.find(failing.at) : failed_at_.end();
   if (before != failed_at_.end() && before->second != failing.name) {
     return {true, true,
-            "two nodes have failed at " + failing.at.text() + ", " + before->second.text() + " and then " +
+            "two nodes have failed at " + failing.at.text() + ", " + name_of_(before->second) + " and then " +
                 who + ": " + failing.reason};
   }
   if (!others_left) {

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "actors/messages/end_messages.hpp"
 
@@ -14,6 +16,10 @@ namespace muster {
 
 class LocalErrors {
  public:
+  /// How people are told of a node.
+  using NameOf = std::function<std::string(const NodeName&)>;
+  explicit LocalErrors(NameOf name_of = &NodeName::text) : name_of_(std::move(name_of)) {}
+
   /// So many micro-batches at which a node has failed are remembered.
   static constexpr std::size_t kPlacesMax = 1024;
 
@@ -26,6 +32,7 @@ class LocalErrors {
   Verdict judge(const Failing& failing, bool others_left);
 
  private:
+  NameOf name_of_;
   std::map<ErrorPlace, NodeName> failed_at_;
 };
 

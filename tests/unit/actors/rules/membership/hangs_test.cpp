@@ -24,6 +24,14 @@ TEST(Hangs, TwoAtOneMicroBatchEndTheRun) {
     EXPECT_NE(why.find(part), std::string::npos) << why;
 }
 
+TEST(Hangs, PeopleAreToldWhereTheyAre) {
+  Hangs hangs([](const NodeName& who) { return who.text() + " on host2"; });
+  const Work work = in_call(ThreadCall::Kind::computes, 3, 17);
+  hangs.note(kFirst, work, true);
+  const std::string why = hangs.ends_for(kSecond, work, true, 4);
+  EXPECT_NE(why.find("replica 0 on host2 and then replica 1 on host2"), std::string::npos) << why;
+}
+
 TEST(Hangs, OtherMicroBatchesAndReadsDoNot) {
   Hangs hangs;
   hangs.note(kFirst, in_call(ThreadCall::Kind::computes, 3, 17), true);

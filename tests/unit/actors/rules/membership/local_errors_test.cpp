@@ -31,6 +31,13 @@ TEST(LocalErrors, TheSecondNodeThatFailsAtAMicroBatchEndsTheRun) {
     EXPECT_NE(verdict.reason.find(part), std::string::npos) << verdict.reason;
 }
 
+TEST(LocalErrors, PeopleAreToldWhereTheyAre) {
+  LocalErrors errors([](const NodeName& who) { return who.text() + " on host2"; });
+  errors.judge(failing(0, kBatch), true);
+  const std::string why = errors.judge(failing(1, kBatch), true).reason;
+  EXPECT_NE(why.find("replica 0 on host2 and then replica 1 on host2"), std::string::npos) << why;
+}
+
 TEST(LocalErrors, OtherMicroBatchesAreOtherErrors) {
   for (const ErrorPlace& other : {ErrorPlace{4, false, 2, 8}, ErrorPlace{3, true, 2, 8},
                                   ErrorPlace{3, false, 1, 8}, ErrorPlace{3, false, 2, 9}}) {
