@@ -89,6 +89,7 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
     return fail(std::string("the journal cannot be kept: ") + error.what());
   }
   arrivals_.report_waiting();
+  standstill_.begin(port_.now());
   self->delayed_send(self, kCoordinatorTick, Tick{});
 }
 

@@ -15,13 +15,13 @@
 #include "actors/coordinator/nodes/newcomers.hpp"
 #include "actors/coordinator/nodes/readiness.hpp"
 #include "actors/coordinator/run_ending.hpp"
-#include "actors/coordinator/states/waits/own_standstill.hpp"
 #include "actors/coordinator/views/corruption.hpp"
 #include "actors/coordinator/views/epoch_reports.hpp"
 #include "actors/coordinator/views/journal_keeper.hpp"
 #include "actors/coordinator/views/rollback.hpp"
 #include "actors/coordinator/views/suspect_checkpoints.hpp"
 #include "actors/coordinator/views/view_change.hpp"
+#include "actors/rules/nodes/own_standstill.hpp"
 
 namespace muster {
 

@@ -26,6 +26,9 @@ namespace muster {
 
 namespace {
 
+// So many without a tick: this process stood still.
+constexpr int kStandstillHeartbeats = 4;
+
 Job parse_job(const std::string& toml, const Registry& registry) {
   ParsedJob parsed = read_job_text(toml, "job of the coordinator", {}, registry.declarations());
   if (parsed.job) return *parsed.job;
@@ -137,6 +140,7 @@ void NodeState::on(const Welcome& message) {
     }
     caf::anon_send(node, std::move(ready));
   });
+  standstill_.begin(self_->clock().now());
   self_->delayed_send(self_, job_->cluster.detect.heartbeat, Tick{});
 }
 
@@ -362,6 +366,10 @@ void NodeState::on(const Failing& message) {
 }
 
 void NodeState::on(const Tick& message) {
+  const auto heartbeat = job_->cluster.detect.heartbeat;
+  if (standstill_.tick(self_->clock().now(), kStandstillHeartbeats * heartbeat).count() > 0 &&
+      !canary("node-standstill-is-silence"))
+    link_.woke(self_->clock().now());
   look_for_coordinator();
   if (reports_.leaving() && !canary("leaver-waits-for-ever") &&
       link_.lets_nobody_go(reports_.leaving_since(), self_->clock().now(), job_->cluster.detect.patience,
@@ -372,7 +380,7 @@ void NodeState::on(const Tick& message) {
   for (const Failing& complaint : reports_.complaints(self_->clock().now(), job_->cluster.detect.patience))
     self_->send(setup_.coordinator, complaint);
   watch();
-  self_->delayed_send(self_, job_->cluster.detect.heartbeat, message);
+  self_->delayed_send(self_, heartbeat, message);
 }
 
 void NodeState::let_go() {

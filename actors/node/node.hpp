@@ -22,6 +22,7 @@
 #include "actors/node/states/own_reports.hpp"
 #include "actors/node/states/own_view.hpp"
 #include "actors/replica/replica.hpp"
+#include "actors/rules/nodes/own_standstill.hpp"
 #include "actors/rules/steps/round_schedule.hpp"
 #include "actors/rules/watch/loader_watch.hpp"
 #include "actors/rules/watch/stall_watch.hpp"
@@ -155,6 +156,7 @@ class NodeState {
   Join join_;
   Prepared prepared_;
   CoordinatorLink link_;
+  OwnStandstill standstill_;
   OwnReports reports_;
   OwnView own_;
   std::optional<Stop> stopping_;  // once its state is kept

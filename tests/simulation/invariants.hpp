@@ -169,6 +169,7 @@ class Invariants final : public Watch {
   bool stopped_by_wrong_bits(const Report& report);
   bool excused(const std::string& who, const std::string& reason);
   bool may_not_read(const std::string& who) const;
+  std::uint32_t members_that_cannot_read() const;
   bool fails_by_errors(const Report& report) const;
   bool fails_without_journal(const Report& report) const;
   void expect_nobody_came(const Report& report);

@@ -32,31 +32,6 @@ bool reason_is_planted(const Report& report) {
 
 }  // namespace
 
-// Members of a kind that were neither lost nor left.
-std::uint32_t Invariants::members_left(const std::string& kind) const {
-  return static_cast<std::uint32_t>(
-      std::count_if(joined_.begin(), joined_.end(), [&](const std::string& who) {
-        return who.rfind(kind, 0) == 0 && lost_.count(who) == 0 && left_.count(who) == 0 &&
-               leaving_.count(who) == 0;
-      }));
-}
-
-// Replicas that nothing has befallen, and that came long enough ago to have been given their state. Who was
-// in a view that the journal alone knows of is told of as joined by nobody.
-std::uint32_t Invariants::newcomers_wait() const {
-  const View* view = views_.latest();
-  std::set<std::string> members;
-  for (const Member& each : view ? view->replicas : std::vector<Member>{}) members.insert(each.name.text());
-  return static_cast<std::uint32_t>(std::ranges::count_if(welcomed_, [&](const auto& each) {
-    const auto& [who, since] = each;
-    return who.rfind("replica", 0) == 0 && cluster_->alive(who) && !may_not_read(who) &&
-           now() - since > std::chrono::seconds(2) &&
-           members.count(who) + joined_.count(who) + lost_.count(who) + left_.count(who) +
-                   leaving_.count(who) + excused_.count(who) ==
-               0;
-  }));
-}
-
 // The thread that would copy it stands still in every member that lives.
 bool Invariants::nobody_can_give_the_state() const {
   const View* view = views_.latest();
@@ -149,9 +124,11 @@ void Invariants::expect_good_end(const Report& report) {
   // A coordinator that hears nobody has no newcomer given the state.
   const bool fed = report.reason.rfind("no nodes came", 0) == 0 && !unheard_;
   const std::uint32_t waits = fed && !nobody_can_give_the_state() ? newcomers_wait() : 0;
-  const bool too_few = members_left("replica") + waits < std::max(job_.cluster.min_replicas, 1u);
+  const std::uint32_t blind = members_that_cannot_read();
+  const bool too_few = members_left("replica") - blind + waits < std::max(job_.cluster.min_replicas, 1u);
+  const bool parts_are_there = job_.train.in_parts() && blind > 0;  // with those who cannot read, and alone
   const bool no_loader = job_.cluster.loaders > 0 && members_left("loader") == 0 &&
-                         job_.cluster.on_loader_loss != OnLoaderLoss::load_here;
+                         (job_.cluster.on_loader_loss != OnLoaderLoss::load_here || parts_are_there);
   const bool by_a_node =
       reason_is_planted(report) || report.reason.find(" was lost at step ") != std::string::npos;
   if (job_.cluster.on_loss == OnLoss::fail && by_a_node)
@@ -390,7 +367,7 @@ void Invariants::keeps_alone(ProcessId process) {
 void Invariants::expect_kept_by_orphans(Disk& disk, const Registry& registry) {
   std::uint64_t of_disks = 0;
   for (const char* kind :
-       {"disk-full", "disk-refuses", "disk-away", "damaged-checkpoints", "unshared-folder"})
+       {"disk-full", "disk-refuses", "disk-hangs", "disk-away", "damaged-checkpoints", "unshared-folder"})
     of_disks += tally_.of("fault: " + std::string(kind));
   if (orphans_held_ == 0 || of_disks > 0 || job_.train.in_parts() || odd_ || flips_) return;
   const auto all = list_checkpoints(disk, job_hash(job_, registry.declarations()));

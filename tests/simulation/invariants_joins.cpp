@@ -1,9 +1,42 @@
-// The rules for who is let in.
+// Who is here, and the rules for who is let in.
 #include <algorithm>
 
 #include "tests/simulation/invariants.hpp"
 
 namespace muster::simulation {
+
+// Members of a kind that were neither lost nor left.
+std::uint32_t Invariants::members_left(const std::string& kind) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(joined_.begin(), joined_.end(), [&](const std::string& who) {
+        return who.rfind(kind, 0) == 0 && lost_.count(who) == 0 && left_.count(who) == 0 &&
+               leaving_.count(who) == 0;
+      }));
+}
+
+// Replicas that nothing has befallen, and that came long enough ago to have been given their state. Who was
+// in a view that the journal alone knows of is told of as joined by nobody.
+std::uint32_t Invariants::newcomers_wait() const {
+  const View* view = views_.latest();
+  std::set<std::string> members;
+  for (const Member& each : view ? view->replicas : std::vector<Member>{}) members.insert(each.name.text());
+  return static_cast<std::uint32_t>(std::ranges::count_if(welcomed_, [&](const auto& each) {
+    const auto& [who, since] = each;
+    return who.rfind("replica", 0) == 0 && cluster_->alive(who) && !may_not_read(who) &&
+           now() - since > std::chrono::seconds(2) &&
+           members.count(who) + joined_.count(who) + lost_.count(who) + left_.count(who) +
+                   leaving_.count(who) + excused_.count(who) ==
+               0;
+  }));
+}
+
+// No loader is left, for which they could work.
+std::uint32_t Invariants::members_that_cannot_read() const {
+  if (job_.cluster.loaders == 0 || members_left("loader") > 0) return 0;
+  return static_cast<std::uint32_t>(std::ranges::count_if(joined_, [this](const std::string& who) {
+    return cluster_->without_data(who) && lost_.count(who) + left_.count(who) + leaving_.count(who) == 0;
+  }));
+}
 
 // Where no member is left, the first one that comes is what others are compared with.
 bool Invariants::any_to_compare_with() const {

@@ -36,7 +36,7 @@ bool CoordinatorLink::waits_for_others(const std::string& waits_for) {
 
 std::optional<std::chrono::milliseconds> CoordinatorLink::falls_silent(Time now,
                                                                        std::chrono::milliseconds patience) {
-  const auto silence = now - heard_;
+  const auto silence = now - std::max(heard_, woke_);
   if (silence_said_ || silence < patience) return std::nullopt;
   silence_said_ = true;
   return std::chrono::duration_cast<std::chrono::milliseconds>(silence);
@@ -48,7 +48,7 @@ bool CoordinatorLink::ends_silence() {
 
 bool CoordinatorLink::lets_nobody_go(Time leaving_since, Time now, std::chrono::milliseconds patience,
                                      std::chrono::milliseconds grace) const {
-  return now - std::max(leaving_since, heard_) >= std::min(patience + kReturnMax, grace / 2);
+  return now - std::max({leaving_since, heard_, woke_}) >= std::min(patience + kReturnMax, grace / 2);
 }
 
 void CoordinatorLink::found(Time now) {

@@ -35,6 +35,8 @@ class CoordinatorLink {
   /// The silence that was told of is over. Once.
   bool ends_silence();
 
+  /// This node stood still until now, and could hear nobody.
+  void woke(Time now) { woke_ = now; }
   /// It is silent, and has been since this node wants to leave: nobody takes what the node holds. Half of
   /// the time that the node may take is left.
   bool lets_nobody_go(Time leaving_since, Time now, std::chrono::milliseconds patience,
@@ -52,6 +54,7 @@ class CoordinatorLink {
   std::uint64_t term_ = 0;
   FreeNumbers free_;
   Time heard_{};  ///< the last sign of life
+  Time woke_{};
   bool silence_said_ = false;
   std::string waits_for_;      ///< as in Pulse
   std::optional<Time> found_;  ///< one from which nothing has come yet

@@ -68,6 +68,17 @@ TEST(CoordinatorLink, ASilentCoordinatorLetsNobodyGo) {
   EXPECT_FALSE(lets_nobody_go(2s, 4s));
 }
 
+TEST(CoordinatorLink, WhoStoodStillItselfCouldHearNobody) {
+  CoordinatorLink link;
+  link.taken_in(1, kJoined);
+  const auto now = kJoined + 60s;
+  EXPECT_TRUE(link.lets_nobody_go(kJoined, now, 500ms, 4s));
+  link.woke(now);
+  EXPECT_FALSE(link.lets_nobody_go(kJoined, now, 500ms, 4s));
+  EXPECT_FALSE(link.falls_silent(now, 500ms));
+  EXPECT_TRUE(link.lets_nobody_go(kJoined, now + 2s, 500ms, 4s));
+}
+
 TEST(CoordinatorLink, WhomTheCoordinatorWaitsForIsNewsOnce) {
   CoordinatorLink link;
   EXPECT_FALSE(link.waits_for_others(""));

@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/waits/own_standstill.hpp"
+#include "actors/rules/nodes/own_standstill.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +15,12 @@ TEST(OwnStandstill, TicksOnTimeAreNone) {
   EXPECT_EQ(standstill.tick(kOwnStandstillStart + 50ms, 200ms), 0ms);
   EXPECT_EQ(standstill.tick(kOwnStandstillStart + 249ms, 200ms), 0ms);
   EXPECT_EQ(standstill.total(), 0ms);
+}
+
+TEST(OwnStandstill, TheFirstTickMayBeLateToo) {
+  OwnStandstill standstill;
+  standstill.begin(kOwnStandstillStart);
+  EXPECT_EQ(standstill.tick(kOwnStandstillStart + 10s, 200ms), 10s);
 }
 
 TEST(OwnStandstill, ATickThatIsLateIsOne) {

@@ -1,4 +1,4 @@
-#include "actors/coordinator/states/waits/own_standstill.hpp"
+#include "actors/rules/nodes/own_standstill.hpp"
 
 #include <utility>
 
