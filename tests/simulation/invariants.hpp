@@ -181,7 +181,7 @@ class Invariants final : public Watch {
   void joined(const std::string& who);
   void expect_alike(const View& view, const std::string& who);
   void expect_no_wall(const std::string& who);
-  bool all_excused() const;
+  std::uint32_t without_excuse() const;
   bool all_blind() const;
   bool is_pruned_unseen() const;
   bool none_looks_for_it() const;

@@ -200,6 +200,17 @@ void all_leave_while_a_view_waits_for_its_journal(Dice& dice, Together& together
   together.add("leave-all", {"close", dice.between(1, job.cluster.replicas), soon(200)});
 }
 
+// The machine sleeps for longer than they may take to go.
+void all_sleep_when_they_are_to_end(Dice& dice, Together& together) {
+  Job& job = together.job();
+  const std::uint64_t commit = can_spare_one(dice, job);
+  job.checkpoint.grace = milliseconds(dice.between(1000, 4000));
+  together.add("leave-all", {"commit", commit, Nanoseconds(0)});
+  together.add("suspend", {dice.one_in(2) ? "close" : "closed", 1,
+                           dice.between(Nanoseconds(0), Nanoseconds(milliseconds(3)))});
+  together.last_for(dice.between(Nanoseconds(milliseconds(5000)), Nanoseconds(milliseconds(90000))));
+}
+
 // One that came a moment ago has the state, and is no member yet.
 void the_members_die_behind_a_newcomer(Dice& dice, Together& together) {
   Job& job = together.job();
@@ -219,6 +230,7 @@ std::vector<Scenario> scenarios_of(const Plan& plan) {
   const bool many_shards = plan.job.train.shards >= 4;
   std::vector<Scenario> all{all_leave_while_others_come, the_members_die_behind_a_newcomer};
   if (many_shards) all.push_back(one_hangs_when_the_run_is_to_end);
+  if (many_shards) all.push_back(all_sleep_when_they_are_to_end);
   if (many_shards) all.push_back(all_leave_while_a_view_waits_for_its_journal);
   if (many_shards) all.push_back(wrong_results_while_the_folder_is_away);
   if (plan.cluster.by_hand) all.push_back(the_coordinator_is_to_end_while_it_hears_nobody);
