@@ -71,6 +71,7 @@ struct WriteOverdue {
   Written written;                         ///< as it was asked for
   std::weak_ptr<const Snapshot> snapshot;  ///< the disk's thread still has it, unless it has just answered
   std::chrono::nanoseconds waited{0};
+  bool elsewhere = false;           ///< the spare folder's disk is to answer
   std::uint32_t looks = kLooksMax;  ///< of all in which `waited` passes, with this one
 };
 

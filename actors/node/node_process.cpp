@@ -22,6 +22,7 @@
 #include "actors/processes/descriptors.hpp"
 #include "actors/processes/signals.hpp"
 #include "actors/processes/spawn.hpp"
+#include "actors/rules/nodes/own_standstill.hpp"
 #include "actors/rules/watch/looking.hpp"
 #include "actors/rules/watch/return_time.hpp"
 #include "actors/user_calls/call_note.hpp"
@@ -39,6 +40,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr auto kAnswerMax = kConnectMax + kConnectMax / 2;    // of a coordinator that is asked who it is
 constexpr auto kLaunchedPatience = std::chrono::seconds(20);  // a machine may be busy with starting them
+constexpr auto kStandstill = 3 * kConnectMax;                 // a look takes less
 constexpr auto kBackOffMin = std::chrono::milliseconds(500);
 constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
 
@@ -156,7 +158,11 @@ class Session {
 
   void look_for_coordinator() {
     const auto now = Clock::now();
-    if (!orphan_since_) orphan_since_ = now;
+    if (!orphan_since_) {
+      orphan_since_ = now;
+      standstill_.begin(now);
+    }
+    *orphan_since_ += standstill_.tick(now, kStandstill);  // the coordinator may be back since
     if (now - *orphan_since_ >= std::chrono::milliseconds(status_->orphan_after)) {
       return caf::anon_send(
           node_, Stop{false, "the coordinator was gone for longer than orphan_after", false, true});
@@ -205,6 +211,7 @@ class Session {
   std::shared_ptr<Status> status_ = std::make_shared<Status>();
   std::optional<Clock::time_point> orphan_since_;
   Clock::time_point looked_{};
+  OwnStandstill standstill_;  // while it looks
   bool asked_ = false, kept_alone_ = false;
   std::string said_;  // the signal that asked
 };

@@ -25,7 +25,8 @@ std::string why_not_reached(const Membership& membership, const std::string& por
 /// "; the link is between replica 0 on host1 (10.0.0.1), which takes data at 10.0.0.1:7201, and replica 1
 /// ...". Empty if they share a host.
 std::string link_ends(const NodeTable& nodes, const NodeName& one, const NodeName& other);
-/// Before the first view: nobody came for cluster.start_patience; who is here, who is missing, what to do.
+/// Before the first view: nobody came for ten times cluster.start_patience; who is here, who is missing, what
+/// to do.
 std::string why_not_begun(const Job& job, const Membership& membership);
 /// "0-3 - 4-7": who has which shards, by slot.
 std::string text_of(const std::vector<ShardInterval>& deal);

@@ -143,7 +143,7 @@ void Checkpoints::write_elsewhere(Written refused) {
 
 void Checkpoints::expect_answer(const Written& asked, const std::shared_ptr<const Snapshot>& snapshot) const {
   const auto wait = duty_.answers_within(asked, context_.job(), context_.view().last, context_.now());
-  WriteOverdue overdue{asked, snapshot, wait};
+  WriteOverdue overdue{asked, snapshot, wait, duty_.is_elsewhere(asked)};
   overdue.written.kept = nullptr;
   context_.port->to_self(wait / kLooksMax, std::move(overdue));
 }
@@ -152,7 +152,9 @@ void Checkpoints::expect_answer(const Written& asked, const std::shared_ptr<cons
 void Checkpoints::on(const WriteOverdue& message) {
   Written late = message.written;
   late.kept = message.snapshot.lock();
-  if (!duty_.is_owed(late) || !late.kept || is_of_another_turn(late) || is_void(late)) return;
+  if (!duty_.is_owed(late) || duty_.is_elsewhere(late) != message.elsewhere || !late.kept ||
+      is_of_another_turn(late) || is_void(late))
+    return;
   if (message.looks > 1) return context_.port->to_self(message.waited / kLooksMax, looks_again(message));
   late.step = late.kept->place.steps;
   late.records = late.kept->place.records;
@@ -161,7 +163,7 @@ void Checkpoints::on(const WriteOverdue& message) {
       "the disk has not answered for " + std::to_string(message.waited / std::chrono::seconds(1)) + " s";
   late.advice = "look at the disk, or at the server of the file system";
   if (!late.last && !late.parting) return report_failed(late);  // no step waits for it
-  if (!duty_.is_elsewhere() && !canary("hung-disk-keeps-all")) return write_elsewhere(std::move(late));
+  if (!message.elsewhere && !canary("hung-disk-keeps-all")) return write_elsewhere(std::move(late));
   late.kept = nullptr;
   late.folder = "the spare folder";  // the last one that was tried
   context_.port->posts_answers()(std::move(late));

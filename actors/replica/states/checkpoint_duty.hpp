@@ -53,13 +53,14 @@ class CheckpointDuty {
   /// A write is begun: its number. What is waited for is its answer from now on, and that of no older one of
   /// its kind: on the way, or of an end.
   std::uint64_t begin_write(const Written& asked);
-  /// How long the disk has to answer: as long as one that refuses is tried.
+  /// How long the disk has to answer: as long as one that refuses is tried; the spare folder's disk as long
+  /// again.
   Time answers_within(const Written& asked, const Job& job, bool last_view, Time now) const;
   /// It has not, and nobody has answered instead.
   bool is_owed(const Written& asked) const { return asked.number == owed_[is_of_an_end(asked)]; }
   /// The spare folder's disk is to answer instead.
   void goes_elsewhere() { elsewhere_ = true; }
-  bool is_elsewhere() const { return elsewhere_; }
+  bool is_elsewhere(const Written& asked) const { return is_of_an_end(asked) && elsewhere_; }
   /// Whether anything follows from this answer, but that a checkpoint is there.
   bool takes(const Written& answer) const;
   /// It was the last word on this write.

@@ -212,6 +212,17 @@ TEST(Checkpoints, WhereNeitherDiskAnswersTheReplicaCannotGoOn) {
   EXPECT_EQ(trouble->reason, "the last checkpoint could not be written: the disk has not answered for 6 s");
 }
 
+// A healthy replica was lost for it, and a large state with it.
+TEST(Checkpoints, WhatWasOverdueInTheFolderIsNotSoInTheSpareFolder) {
+  Hung replica;
+  const WriteOverdue in_the_folder = replica.overdue();
+  replica.checkpoints.on(in_the_folder);
+  ASSERT_EQ(replica.spare->size(), 1u);
+  replica.checkpoints.on(in_the_folder);
+  EXPECT_FALSE(last_as<Written>(replica.sent.answers));
+  EXPECT_TRUE(replica.checkpoints.on(replica.answer("spare")));
+}
+
 TEST(Checkpoints, OneOnTheWayThatIsOverdueIsReported) {
   Writing replica;
   replica.has_folder();

@@ -130,6 +130,25 @@ TEST(CheckpointDuty, TheTimeOfTheLastViewCountsFromItsBeginning) {
   EXPECT_EQ(duty.judge(parting, retrying_job(1h, 8s), true, 21s).follows, Follows::again);
 }
 
+// Else a large state would not be there in time, and its healthy writer would be lost for it.
+TEST(CheckpointDuty, TheSpareFolderHasATimeOfItsOwn) {
+  CheckpointDuty duty;
+  duty.enter(1, true, false, 10s);
+  Written parting = refused();
+  parting.parting = true;
+  parting.tries = 3;
+  parting.tried_since = 10s;
+  EXPECT_EQ(duty.answers_within(parting, retrying_job(1h, 8s), true, 13s), 1s);
+  duty.goes_elsewhere();
+  EXPECT_EQ(duty.answers_within(parting, retrying_job(1h, 8s), true, 14s), 4s) << "the other half";
+  Written last = refused();
+  last.last = true;
+  last.tries = 3;
+  EXPECT_EQ(duty.answers_within(last, retrying_job(6s), true, 100s), 6s);
+  duty.begin_write(last);
+  EXPECT_EQ(duty.answers_within(last, retrying_job(6s), true, 3s), 3s) << "the folder is tried again";
+}
+
 TEST(CheckpointDuty, WhatWasToldLastIsToldAgain) {
   CheckpointDuty duty;
   EXPECT_TRUE(duty.told_last().empty());
