@@ -46,7 +46,7 @@ std::uint64_t CheckpointDuty::begin_write(const Written& asked) {
 
 CheckpointDuty::Time CheckpointDuty::answers_within(const Written& asked, const Job& job, bool last_view,
                                                     Time now) const {
-  // The spare folder has a time of its own: half of the grace is over at most.
+  // The spare folder has a time of its own. The coordinator bounds both, by checkpoint.grace.
   if (is_elsewhere(asked)) return std::max<Time>(give_up_after(asked, job), kDiskAgainMin);
   Time since = asked.tries > 0 ? asked.tried_since : now;
   if (asked.parting && last_view && last_since_) since = *last_since_;
