@@ -9,6 +9,7 @@
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
 #include "actors/messages/strangers.hpp"
+#include "base/canary.hpp"
 #include "muster/error.hpp"
 
 namespace muster {
@@ -142,7 +143,9 @@ void CoordinatorState::on(const Tick& message) {
                                 std::to_string(run_.setup.job.checkpoint.grace.count()) +
                                 " ms (checkpoint.grace)" + run_.end.refusal());
   }
-  if (run_.phase == CoordinatorPhase::paused && run_.recovery.is_over(port_.now(), cluster.give_up_after)) {
+  const auto give_up_after =
+      canary("pause-has-no-patience") ? std::chrono::milliseconds(100) : cluster.give_up_after;
+  if (run_.phase == CoordinatorPhase::paused && run_.recovery.is_over(port_.now(), give_up_after)) {
     return view_change_.go_on_without_loader() ? void() : run_ending_.give_up();
   }
   if (judge()) return;

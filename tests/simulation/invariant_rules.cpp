@@ -300,11 +300,44 @@ Wrong MajorityRule::lost(const std::string& who, std::chrono::nanoseconds patien
 
 // ---- the report
 
+namespace {
+
+// The oracle adds up in another order.
+bool is_about(double value, double expected) {
+  return std::abs(value - expected) <= 1e-5 * std::max(std::abs(expected), 1e-3);
+}
+
+Wrong losses_rule(const EpochEnd& row, const OracleEpoch& expected) {
+  const auto differs = [&](const char* what, double value, double right) {
+    return Wrong{4, std::string("epoch ") + text(row.epoch) + " has a " + what + " of " +
+                        std::to_string(value) + ", the oracle " + std::to_string(right)};
+  };
+  if (row.evaluated != expected.loss.has_value())
+    return {4, "an evaluation was left out, or done without need"};
+  if (std::isfinite(row.train_loss) && !is_about(row.train_loss, expected.train_loss))
+    return differs("train loss", row.train_loss, expected.train_loss);
+  if (expected.loss && !is_about(row.loss, *expected.loss)) return differs("loss", row.loss, *expected.loss);
+  return {};
+}
+
+}  // namespace
+
+Wrong ledger_rule(const Report& report) {
+  for (const EpochEnd& row : report.epochs) {
+    if (row.repeated + row.missed > 0)
+      return {1, "the ledger of epoch " + text(row.epoch) + " says repeated " + text(row.repeated) +
+                     ", missed " + text(row.missed)};
+  }
+  return {};
+}
+
 Wrong report_rule(const Report& report, const OracleResult& oracle, bool bits) {
   if (bits && report.weights_sha256 != oracle.weights_sha256)
     return {4, "the report's weights are not the oracle's"};
   if (report.steps != oracle.steps)
     return {4, "the report has " + text(report.steps) + " steps, the oracle " + text(oracle.steps)};
+  if (report.samples != oracle.samples)
+    return {4, "the report has " + text(report.samples) + " samples, the oracle " + text(oracle.samples)};
   if (report.epochs.size() != oracle.epochs.size())
     return {1, "the report has " + text(report.epochs.size()) + " epochs, the oracle " +
                    text(oracle.epochs.size())};
@@ -316,6 +349,11 @@ Wrong report_rule(const Report& report, const OracleResult& oracle, bool bits) {
       return {1, "the ledger of epoch " + text(row.epoch) + " says used " + text(row.used) + ", repeated " +
                      text(row.repeated) + ", missed " + text(row.missed) + ", dropped " + text(row.dropped) +
                      "; the oracle used " + text(expected.used) + " and dropped " + text(expected.dropped)};
+    if (row.steps != expected.steps || row.samples != expected.samples)
+      return {1, "epoch " + text(row.epoch) + " ends with step " + text(row.steps) + " and " +
+                     text(row.samples) + " samples, the oracle's with " + text(expected.steps) + " and " +
+                     text(expected.samples)};
+    if (Wrong wrong = bits ? losses_rule(row, expected) : Wrong{}) return wrong;
   }
   return {};
 }

@@ -169,6 +169,9 @@ class MajorityRule {
   std::chrono::nanoseconds since_{0};
 };
 
+/// No sample was used twice, and none was missed.
+Wrong ledger_rule(const Report& report);
+
 /// The report at the end, against the oracle's.
 Wrong report_rule(const Report& report, const OracleResult& oracle, bool bits = true);
 

@@ -330,5 +330,46 @@ TEST(ReportRule, FindsAWrongReport) {
   EXPECT_EQ(report_rule(weights, oracle).invariant, 4);
 }
 
+TEST(ReportRule, FindsRowsWithOtherCountsAndLosses) {
+  OracleResult oracle = small_oracle();
+  oracle.samples = 8;
+  oracle.epochs = {{8, 0, true, 2, 8, 0.5, 0.25}};
+  Report report;
+  report.steps = 2;
+  report.samples = 8;
+  report.weights_sha256 = "abc";
+  EpochEnd epoch;
+  epoch.epoch = 1;
+  epoch.complete = epoch.evaluated = true;
+  epoch.steps = 2;
+  epoch.samples = epoch.used = 8;
+  epoch.train_loss = 0.5;
+  epoch.loss = 0.25;
+  report.epochs = {epoch};
+  EXPECT_FALSE(report_rule(report, oracle));
+  const auto is_found = [&](auto change) {
+    Report wrong = report;
+    change(wrong, wrong.epochs[0]);
+    return report_rule(wrong, oracle).invariant != 0;
+  };
+  EXPECT_TRUE(is_found([](Report& all, EpochEnd&) { all.samples = 7; }));
+  EXPECT_TRUE(is_found([](Report&, EpochEnd& row) { row.steps = 1; }));
+  EXPECT_TRUE(is_found([](Report&, EpochEnd& row) { row.samples = 4; }));
+  EXPECT_TRUE(is_found([](Report&, EpochEnd& row) { row.train_loss = 0.51; }));
+  EXPECT_TRUE(is_found([](Report&, EpochEnd& row) { row.loss = 0; }));
+  EXPECT_TRUE(is_found([](Report&, EpochEnd& row) { row.evaluated = false; }));
+}
+
+TEST(LedgerRule, FindsSamplesThatWereUsedTwiceOrMissed) {
+  Report report;
+  report.epochs.resize(2);
+  EXPECT_FALSE(ledger_rule(report));
+  report.epochs[1].missed = 1;
+  EXPECT_EQ(ledger_rule(report).invariant, 1);
+  report.epochs[1].missed = 0;
+  report.epochs[1].repeated = 1;
+  EXPECT_EQ(ledger_rule(report).invariant, 1);
+}
+
 }  // namespace
 }  // namespace muster::simulation

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "actors/rules/nodes/work.hpp"
 #include "tests/simulation/planted_errors.hpp"
 
 namespace muster::simulation {
@@ -73,6 +74,7 @@ void Invariants::process_began(ProcessId process, const NodeName& name, std::uin
 
 void Invariants::record(ProcessId process, std::uint32_t view, const RoundRecord& record) {
   if (!is_recorded(record.kind)) return;
+  if (is_member(process)) worked_at_ = now();
   say(process, seen(process).frames.record(view, record.round));
   if (job_.train.not_finite == OnNotFinite::stop &&
       is_not_finite(record)) {  // whoever takes it takes it back
@@ -283,7 +285,11 @@ void Invariants::said_by_usurped(const caf::message& message) {
 void Invariants::delivered(ProcessId from, ProcessId to, const caf::message& message) {
   if (as<Adopt>(message) && adopting_ && back_.insert(from).second)
     progress_at_ = now();  // others may follow
-  if (as<Heartbeat>(message)) heard_at_[from] = now();
+  if (const auto* heartbeat = as<Heartbeat>(message)) {
+    heard_at_[from] = now();
+    const Work work = work_of(*heartbeat);
+    if (work.call.is_of_model()) computes_at_[place_of(work.call)].insert(heartbeat->name.text());
+  }
   if (const auto asked = asked_to_go_.find(to); asked != asked_to_go_.end()) asked->second = now();
   if (const auto* begin = as<Begin>(message)) {
     seen(to).replica.begun(begin->view);
@@ -345,6 +351,7 @@ bool Invariants::is_given_again(const View& view) const {
 void Invariants::made(const View& view) {
   given_the_state_.clear();
   kept_from_.clear();
+  links_lost_.clear();
   found_again(view);
   for (const Member& member : view.replicas) {
     if (!over_ && cluster_->unlike(member.name.text())) expect_alike(view, member.name.text());
@@ -442,21 +449,25 @@ void Invariants::event(const Event& event) {
     turned_away(node_of(event));
   if (event.name == "checkpoint") checked_.insert(static_cast<std::uint64_t>(event.integer("step")));
   if (event.name == "state_kept") expect_keeps_all(event);
-  if (event.name == "state_not_kept") no_step_was_done_ = may_have_done_nothing();
+  if (event.name == "state_not_kept") keeps_nothing();
   if (event.name == "failed") expect_no_denial(event.text("reason"));
   if (event.name == "left") left_.insert(node_of(event));
   if (event.name == "state_transferred") {
     const NodeName to{false, static_cast<std::uint32_t>(event.integer("to"))};
     gave(node_of(event), to.text());
   }
-  if (event.name == "paused")
-    (event.text("waits_for").rfind("message from", 0) == 0 ? unheard_ : paused_) = true;
+  if (event.name == "paused" && event.text("waits_for").starts_with("message from"))
+    unheard_ = true;
+  else if (event.name == "paused" && !std::exchange(paused_, true))
+    paused_at_ = now();
   if (event.name == "view" && std::exchange(paused_, false)) tally_.count("view: after a pause");
   const bool given_up = event.name == "lost" && event.text("reason").rfind("silent", 0) == 0;
   if (event.name == "heard_again" || given_up || event.name == "restarted") unheard_ = false;
   if (event.name == "restarted") restarted();
   if (event.name == "interrupted" || event.name == "failed") ends_ = true;
   if (event.name == "restarted" || event.name == "started") ends_ = false;
+  if (event.name == "interrupted" && !told_to_end_at_) told_to_end_at_ = now();
+  if (event.name == "restarted") told_to_end_at_.reset();
   if (event.name == "view") adopting_ = false;
   if (event.name == "paused" || event.name == "heard_again" || event.name == "restarted" ||
       event.name == "started")

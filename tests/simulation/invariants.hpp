@@ -12,6 +12,7 @@
 #include "tests/simulation/checkpoint_check.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/end_rules.hpp"
+#include "tests/simulation/faults.hpp"
 #include "tests/simulation/invariant_rules.hpp"
 #include "tests/simulation/tally.hpp"
 #include "tests/simulation/watch.hpp"
@@ -36,7 +37,7 @@ class Invariants final : public Watch {
   void excuse(const std::string& node) { excused_.insert(node); }
   /// A fault has begun or ended; progress is owed from here.
   void disturbed() { progress_at_ = now(); }
-  void fault_begun() { ++faults_; }
+  void fault_begun(const Fault& fault);
   /// The link between the coordinator and these is cut.
   void cut_from_coordinator(const std::set<std::string>& who);
   /// Nobody can reach the disk of the checkpoints for this time.
@@ -59,6 +60,9 @@ class Invariants final : public Watch {
   void expect_kept_before_it(const Report& report);
   bool may_keep_nothing(const std::string& reason) const;
   bool may_have_done_nothing() const;
+  void keeps_nothing();
+  bool none_holds_the_state() const;
+  bool a_part_may_be_lost() const;
   void expect_left_in_time();
   /// Before the wrong results of a replica.
   bool told_that_all_go_back() const { return told_back_; }
@@ -171,12 +175,18 @@ class Invariants final : public Watch {
   bool may_not_read(const std::string& who) const;
   std::uint32_t members_that_cannot_read() const;
   bool fails_by_errors(const Report& report) const;
+  bool may_fail_before_the_first_view(const std::string& reason) const;
   bool fails_without_journal(const Report& report) const;
   void expect_nobody_came(const Report& report);
+  void expect_were_waited_for(const Report& report);
   void expect_none_stays(const Report& report);
   std::uint32_t newcomers_wait() const;
   bool nobody_can_give_the_state() const;
   bool fails_for_hanging(const Report& report) const;
+  bool all_stand_still() const;
+  bool may_have_made_late(const std::string& who) const;
+  void expect_one_end(const std::string& reason);
+  void expect_disk_refuses(const std::string& text);
   std::uint32_t members_left(const std::string& kind) const;
   void joined(const std::string& who);
   void expect_alike(const View& view, const std::string& who);
@@ -196,7 +206,6 @@ class Invariants final : public Watch {
   bool all_told_to_end() const;
   void expect_unheard_are_left_alone(ProcessId member, const Stop& stop);
   bool any_to_compare_with() const;
-  std::uint64_t told_to_end() const;
   bool waits_to_begin() const;
   bool too_few_to_begin() const;
   void said_by_usurped(const caf::message& message);
@@ -232,9 +241,16 @@ class Invariants final : public Watch {
   bool is_alone_on_gpu(std::uint32_t view) const;
   std::uint64_t commits_ = 0, commits_before_ = 0;  // and before the last view was in force
   std::uint64_t faults_ = 0;                        // that have begun
+  std::set<std::string> touched_;                   // by one of them, if it was short
+  std::set<std::string> frozen_;                    // one of their threads stood still, or their disk
+  std::map<std::string, std::set<std::string>> computes_at_;  // who was in the model's code at a micro-batch
+  std::set<std::set<std::string>> links_lost_;                // in this view: their ends
+  Nanoseconds worked_at_{0};                                  // a member of the last view took a record
   Outage folder_away_{std::chrono::seconds(20)}, journal_full_{std::chrono::seconds(5)};
   FailedPlaces failed_at_;
-  bool no_step_was_done_ = false;                    // as the run may say, when it says that it keeps nothing
+  // As the run may say, when it says that it keeps nothing.
+  bool no_step_was_done_ = false, none_held_the_state_ = false, a_part_was_lost_ = false,
+       was_too_early_ = false;
   std::uint64_t least_suspect_ = ~std::uint64_t{0};  // the first step of all that may be wrong
   // Likewise, of a verdict when the coordinator did not see the folder.
   std::optional<std::uint64_t> blind_from_;
@@ -249,9 +265,11 @@ class Invariants final : public Watch {
   std::map<ProcessId, std::uint64_t> held_when_asked_;  // steps: it may do more while it is let go
   std::map<ProcessId, Nanoseconds> asked_to_go_;        // since then, or since the coordinator was last heard
   bool paused_ = false;                                 // for want of nodes, as the coordinator has said
+  Nanoseconds paused_at_{0};                            // then, since when
   bool unheard_ = false;                                // for want of a message from the nodes
   std::map<ProcessId, Nanoseconds> heard_at_;           // by a coordinator: the last message of a node
   bool ends_ = false;                                   // as the coordinator has said
+  std::optional<Nanoseconds> told_to_end_at_;           // by a signal to it
   bool over_ = false;
   std::set<ProcessId> back_;  // who has come back to the last coordinator
   std::set<ProcessId> told_to_end_;

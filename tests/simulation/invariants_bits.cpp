@@ -112,6 +112,8 @@ bool Invariants::goes_back_yet(ProcessId process, std::uint64_t step, std::span<
 void Invariants::restarted() {
   adopting_ = true;
   given_the_state_.clear();
+  links_lost_.clear();
+  paused_ = false;
   back_.clear();
   for (auto& [process, who] : seen_) who.fed_in = 0;  // newcomers join anew
   lost_before_restart_ = lost_;
@@ -126,12 +128,20 @@ void Invariants::restarted() {
 // Of a disk that takes no verdict: who writes late is not known to be wrong.
 void Invariants::suspects_noted(const std::string& text) {
   const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
-  suspects_stay_ |= says("cannot be renamed") || says("but not marked");
+  if (says("cannot be renamed") || says("but not marked")) expect_disk_refuses(text);
   if (says("are marked now")) suspects_stay_ = false;
   const std::string before = "for no checkpoint before step ";
   if (!says("the run goes on with what it has") || !says(before.c_str())) return;
   if (is_pruned_unseen()) must_go_back_ = false;
   expect_nothing_to_go_back_to(std::stoull(text.substr(text.find(before) + before.size())));
+}
+
+void Invariants::expect_disk_refuses(const std::string& text) {
+  std::uint64_t of_disks = 0;
+  for (const char* kind : {"disk-full", "disk-refuses", "disk-away"})
+    of_disks += tally_.of("fault: " + std::string(kind));
+  if (of_disks == 0) say({8, "no fault befell the disk, and the run says: " + text});
+  suspects_stay_ = true;
 }
 
 void Invariants::told_of(ProcessId coordinator, const Checkpointed& entry) {

@@ -135,6 +135,7 @@ void Invariants::expect_good_end(const Report& report) {
   if (job_.cluster.on_loss == OnLoss::fail && by_a_node)
     return tally_.count("run: fails by a node, as its job says");
   if (tally_.of("fault: error-everywhere") > 0 && reason_is_planted(report)) return expect_kept(report);
+  if (report.reason.starts_with("no nodes came")) expect_were_waited_for(report);
   if (fails_for_hanging(report)) return tally_.count("run: fails where replicas hang");
   if (tally_.of("round: not finite") > 0 && report.reason.find(kNotFinite) != std::string::npos)
     return expect_kept_before_it(report);
@@ -146,7 +147,7 @@ void Invariants::expect_good_end(const Report& report) {
   if (report.reason.starts_with("no node came for ")) return expect_nobody_came(report);
   if (only_the_coordinator_died())
     return say({11, "the run " + report.outcome + ", although only its coordinator died: " + report.reason});
-  if (tally_.of("event: view") == 0 && !excused_.empty()) {
+  if (tally_.of("event: view") == 0 && may_fail_before_the_first_view(report.reason)) {
     tally_.count("run: fails before its first view");
   } else if (tally_.of("event: view") == 0 && report.reason.find(" does not reach ") != std::string::npos) {
     tally_.count("run: fails before its first view, where a firewall is");
@@ -171,6 +172,23 @@ void Invariants::expect_good_end(const Report& report) {
   } else {
     say({11, "the run " + report.outcome + ", although it could have gone on: " + report.reason});
   }
+}
+
+// Of two coordinators nobody knows whose pause it was.
+void Invariants::expect_were_waited_for(const Report& report) {
+  const Nanoseconds waited = now() - paused_at_;
+  if (!cluster_->two_coordinators() && waited + kCoordinatorTick < Nanoseconds(job_.cluster.give_up_after))
+    say({11, "nodes were waited for for " + std::to_string(waited / std::chrono::milliseconds(1)) +
+                 " ms: " + report.reason});
+}
+
+// Nodes that are started by hand are waited for; in the place of one that was launched none comes.
+bool Invariants::may_fail_before_the_first_view(const std::string& reason) const {
+  const bool was_launched = !cluster_->by_hand();
+  if (was_launched && reason.ends_with(kPlantedError)) return true;
+  if (was_launched && reason.find(" was lost at step 1 ") != std::string::npos)
+    return !lost_.empty();  // that it was is judged where it is told
+  return !excused_.empty() && says_who_is_missing(reason) && too_few_to_begin();
 }
 
 // Its disk was full for as long as it is tried; or before the first entry, which is written once.
@@ -208,33 +226,6 @@ bool Invariants::fails_by_errors(const Report& report) const {
   return failed_at_.two_have_failed(report.reason);
 }
 
-// A run that was told to end keeps its state; it may fail to do so where other faults keep it from that.
-void Invariants::expect_kept(const Report& report) {
-  const auto count = [&](const char* event) {
-    const auto found = report.event_counts.find(event);
-    return found == report.event_counts.end() ? std::uint64_t{0} : found->second;
-  };
-  const bool told = report.outcome == "interrupted";
-  if (count("state_kept") > 0)
-    return tally_.count(told ? "run: keeps its state when it is told to end"
-                             : "run: keeps its state when no replica can go on");
-  tally_.count("run: is to end and has nothing to keep");
-  if (tally_.of("fault: coordinator-second") > 0) return;  // who told the one was not heard by the other
-  if (tally_.of("event: view") == 0 || commits_ == 0) return;
-  for (const Event& event : report.events) {
-    if (event.name != "state_not_kept") continue;
-    if (may_keep_nothing(event.text("reason"))) return;
-  }
-  say({8, "the run was to end, and kept no state: " + report.reason});
-}
-
-// The weights before the step that is not finite.
-void Invariants::expect_kept_before_it(const Report& report) {
-  const bool kept = report.reason.find("; the state is kept in ") != std::string::npos;
-  if (kept) kept_file_ = report.reason.substr(report.reason.rfind('/') + 1);
-  expect_kept(report);
-}
-
 // A coordinator that hears nobody ends: a message that comes when the link is good again would throw away
 // what its members have done since, and another coordinator can find them. Who was to join holds nothing.
 void Invariants::expect_unheard_are_left_alone(ProcessId member, const Stop& stop) {
@@ -255,45 +246,6 @@ void Invariants::expect_left_in_time() {
   if (known == faults_ && took > job_.checkpoint.grace + std::chrono::seconds(5))
     say({11, "all replicas were asked to leave, and the run has ended " +
                  std::to_string(took / std::chrono::milliseconds(1)) + " ms after that"});
-}
-
-// How often somebody asked for it; all replicas that leave ask for it, too.
-std::uint64_t Invariants::told_to_end() const {
-  return tally_.of("fault: told-to-end") + tally_.of("fault: leave-all") + tally_.of("fault: leave-two") +
-         tally_.of("fault: leave");
-}
-
-bool Invariants::may_keep_nothing(const std::string& reason) const {
-  if (reason == "no step was done") return no_step_was_done_;
-  if (reason == "a part of the state was lost with a replica") return job_.train.in_parts() && !lost_.empty();
-  if (reason.starts_with(kNoneHoldsIt)) return !lost_.empty() && !newcomers_hold_the_state();
-  if (reason.starts_with("no checkpoint is left that can be read"))
-    return tally_.of("fault: damaged-checkpoints") + tally_.of("fault: unshared-folder") > 0 ||
-           disk_was_away_for_long();
-  // Or a coordinator that is gone had decided that all go back, for parts were lost with those it did not
-  // hear.
-  const bool was_decided = job_.train.in_parts() && !lost_before_restart_.empty();
-  if (reason == "the weights may hold wrong results of a replica") return flips_ || odd_ || was_decided;
-  if (reason == "the run was told to end for the second time") return told_to_end() > 1;
-  // Another fault holds up a member, its link or its disk for longer.
-  const bool little_time = job_.checkpoint.grace < std::chrono::seconds(20);
-  return reason.rfind("no member wrote a checkpoint within", 0) == 0 &&
-         (little_time || writing_may_be_held_up(tally_, job_.train.in_parts()));
-}
-
-// The members that are left have done none that counts. Asked when the run says that it keeps nothing: they
-// have closed the view, and take no step more.
-bool Invariants::may_have_done_nothing() const {
-  const View* view = views_.latest();
-  if (bits_lost_ || !view) return true;
-  std::vector<std::uint64_t> steps;
-  for (const ProcessId process : members_of(view->number)) {
-    const Seen& member = seen_.at(process);
-    const bool counts = cluster_->world().alive(process) && !lost_.contains(member.name.text()) &&
-                        !member.replica.is_astray() && !to_go_back_.contains(process);
-    if (counts) steps.push_back(member.replica.steps_applied());
-  }
-  return may_have_done_no_step(steps, views_.goes_back(*view) && view->source.step == 0);
 }
 
 void Invariants::expect_all_ended() {
@@ -342,58 +294,6 @@ void Invariants::expect_nothing_abandoned(Disk& disk, const Registry& registry) 
       return each.history != view.first && goes_before(each.history, view.first) && each.step > view.second;
     });
     if (abandoned) say({8, "the run went back, and " + each.manifest + " of before still counts"});
-  }
-}
-
-// It has looked for the coordinator for cluster.orphan_after.
-void Invariants::keeps_alone(ProcessId process) {
-  const Seen& who = seen(process);
-  if (asked_to_go_.contains(process) && (odd_ || flips_))  // what it knows of wrong bits goes with it
-    lose_bits(), suspects_stay_ = true;
-  const auto sleeps = tally_.of("fault: suspend") + tally_.of("fault: leave-all");
-  if (asked_to_go_.contains(process) && sleeps == faults_)
-    say({8, who.name.text() + " leaves alone, although the coordinator only stood still as it did itself"});
-  orphans_.insert(process);
-  gave_up_looking_.insert(process);
-  const View* view = views_.latest();
-  const auto errors = cluster_->errors_of(who.name.text());
-  const bool hangs = errors && errors->hangs;  // then it copies nothing
-  const bool had_a_fault =
-      hangs || !excused_.insert(who.name.text()).second || lost_.contains(who.name.text());
-  if (had_a_fault || who.name.loader || !view || views_.goes_back(*view) || !is_member(process)) return;
-  tally_.count("orphan: a member of the last view");
-  const auto asked = held_when_asked_.find(process);
-  const auto held = asked == held_when_asked_.end() ? who.replica.steps_applied() : asked->second;
-  if (!who.replica.is_astray()) orphans_held_ = std::max(orphans_held_, held);
-}
-
-// Each writes what it holds, where that is whole.
-void Invariants::expect_kept_by_orphans(Disk& disk, const Registry& registry) {
-  std::uint64_t of_disks = 0;
-  for (const char* kind :
-       {"disk-full", "disk-refuses", "disk-hangs", "disk-away", "damaged-checkpoints", "unshared-folder"})
-    of_disks += tally_.of("fault: " + std::string(kind));
-  if (orphans_held_ == 0 || of_disks > 0 || job_.train.in_parts() || odd_ || flips_) return;
-  const auto all = list_checkpoints(disk, job_hash(job_, registry.declarations()));
-  const std::uint64_t newest = all.empty() ? 0 : all.back().step;
-  tally_.count("orphan: its state is kept");
-  if (newest < orphans_held_)
-    say({8, "replicas that found no coordinator held step " + std::to_string(orphans_held_) +
-                ", and the newest checkpoint is of step " + std::to_string(newest)});
-}
-
-// What is kept is the last step of all who are left; unless they are on their way back.
-void Invariants::expect_keeps_all(const Event& event) {
-  const View* view = views_.latest();
-  if (bits_lost_ || !view || views_.goes_back(*view)) return;
-  for (const ProcessId process : members_of(view->number)) {
-    const Seen& member = seen(process);
-    const bool counts = cluster_->world().alive(process) && !lost_.contains(member.name.text()) &&
-                        !member.replica.is_astray() && !to_go_back_.contains(process);
-    if (!counts) continue;
-    if (std::cmp_less(event.integer("step"), member.replica.steps_applied()))
-      say({8, "the state of step " + std::to_string(event.integer("step")) + " is kept, and " +
-                  member.name.text() + " has done " + std::to_string(member.replica.steps_applied())});
   }
 }
 

@@ -11,6 +11,15 @@ namespace {
 // How a child has ended is waited for longer than that (actors/coordinator/nodes/departures.cpp).
 constexpr std::chrono::milliseconds kKnownSoon{800};
 
+// "the link between A and B is broken".
+std::optional<std::pair<std::string, std::string>> ends_of_link(const std::string& reason) {
+  const std::string link = "the link between ";
+  if (!reason.starts_with(link)) return std::nullopt;
+  const std::string ends = reason.substr(link.size(), reason.find(" is broken") - link.size());
+  const std::size_t and_at = ends.find(" and ");
+  return std::pair(ends.substr(0, and_at), ends.substr(and_at + 5));
+}
+
 }  // namespace
 
 std::string node_of(const Event& event) {
@@ -29,6 +38,26 @@ void Invariants::cut_from_coordinator(const std::set<std::string>& who) {
 bool Invariants::may_not_read(const std::string& who) const {
   const auto errors = cluster_->errors_of(who);
   return (cluster_->without_data(who) || (errors && errors->thrown)) && members_left("loader") == 0;
+}
+
+void Invariants::fault_begun(const Fault& fault) {
+  ++faults_;
+  touched_.insert({fault.a, fault.b});
+  touched_.insert(fault.costs.begin(), fault.costs.end());
+  const bool freezes = fault.kind.starts_with("freeze-") && fault.kind != "freeze-short";
+  if (freezes || fault.kind == "disk-hangs") frozen_.insert(fault.costs.begin(), fault.costs.end());
+}
+
+// Others decide who is late.
+bool Invariants::may_have_made_late(const std::string& who) const {
+  return touched_.contains(who) || touched_.contains(Cluster::kCoordinator);
+}
+
+// It is enough for a broken link that one of its ends goes.
+void Invariants::expect_one_end(const std::string& reason) {
+  const auto ends = ends_of_link(reason);
+  if (ends && !links_lost_.insert({ends->first, ends->second}).second)
+    say({11, "both ends of one link were lost: " + reason});
 }
 
 // Of a broken link either end may go, also the one that has no fault.
@@ -50,7 +79,7 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   if (errors && errors->hangs) return true;
   if (stuck && tally_.of("event: restarted") > 0 && errors && errors->thrown) return true;
   if (reason.rfind("corrupt: ", 0) == 0 && odd_one_was_alone(who)) return true;
-  if (reason.ends_with("cluster.straggler.action is \"evict\"")) return true;  // others decide who is late
+  if (reason.ends_with("cluster.straggler.action is \"evict\"")) return may_have_made_late(who);
   // It was damaged behind those who had read it already.
   if ((reason.starts_with("it cannot go back to ") || reason.starts_with("it has not gone back to ")) &&
       (tally_.of("fault: damaged-checkpoints") > 0 || disk_was_away_for_long()))
@@ -58,15 +87,13 @@ bool Invariants::excused(const std::string& who, const std::string& reason) {
   // Before the first view others may take their places.
   if (reason == "silent for cluster.give_up_after" && tally_.of("fault: coordinator-gives-up") > 0)
     return true;
-  const std::string link = "the link between ";
-  if (reason.rfind(link, 0) != 0) return false;
-  const std::string ends = reason.substr(link.size(), reason.find(" is broken") - link.size());
-  const std::size_t and_at = ends.find(" and ");
+  const auto ends = ends_of_link(reason);
+  if (!ends) return false;
   // Members had cut their links to one that was lost; a coordinator that was started anew may not know of it.
   const auto explains = [&](const std::string& end) {
     return excused_.contains(end) || lost_before_restart_.contains(end);
   };
-  if (!explains(ends.substr(0, and_at)) && !explains(ends.substr(and_at + 5))) return false;
+  if (!explains(ends->first) && !explains(ends->second)) return false;
   tally_.count("lost: the end of a link that had no fault");
   return true;
 }
@@ -100,6 +127,7 @@ void Invariants::forget_who_misses_too_much() {
 void Invariants::lost(const Event& event) {
   const std::string who = node_of(event);
   progress_at_ = now();
+  expect_one_end(event.text("reason"));
   const bool given = event.text("reason").rfind("corrupt", 0) == 0 && may_have_wrong_bits(who);
   if (lost_.insert(who).second && !given && !excused(who, event.text("reason"))) {
     say({11, who + " was evicted although it had no fault: " + event.text("reason") + ", noticed by " +

@@ -61,16 +61,33 @@ void Invariants::expect_leavers_gone() {
   }
 }
 
+// All members of the last view that are left.
+bool Invariants::all_stand_still() const {
+  const View* view = views_.latest();
+  return view && std::ranges::all_of(members_of(view->number), [this](ProcessId member) {
+           const std::string who = seen_.at(member).name.text();
+           const auto errors = cluster_->errors_of(who);
+           return !cluster_->world().alive(member) || lost_.contains(who) || left_.contains(who) ||
+                  frozen_.contains(who) || (errors && errors->hangs);
+         });
+}
+
 // Two have hung at one micro-batch, or nobody works.
 bool Invariants::fails_for_hanging(const Report& report) const {
-  const auto froze = tally_.of("fault: freeze-for-good") + tally_.of("fault: freeze-replica");
+  const std::string& reason = report.reason;
   const bool everywhere = tally_.of("fault: hang-everywhere") > 0;
-  if (report.reason.starts_with("two replicas have hung at")) return everywhere || froze > 1;
-  if (report.reason.find(" replicas were evicted at ") != std::string::npos) return everywhere || froze > 1;
-  if (everywhere && report.reason.starts_with("no nodes came")) return true;  // none becomes ready
-  const bool nobody = report.reason.starts_with("no replica has done anything for") ||
-                      report.reason.starts_with("no replica has read ");  // it hangs while all go back
-  return nobody && (everywhere || froze + tally_.of("fault: disk-hangs") > 0);
+  const std::string two = "two replicas have hung at ", evicted = " replicas were evicted at ";
+  if (reason.starts_with(two)) {
+    const auto who = computes_at_.find(reason.substr(two.size(), reason.find(',') - two.size()));
+    return who != computes_at_.end() && who->second.size() > 1 && (everywhere || frozen_.size() > 1);
+  }
+  if (reason.find(evicted) != std::string::npos)
+    return lost_.size() >= std::stoul(reason) && (everywhere || frozen_.size() > 1);
+  if (everywhere && reason.starts_with("no nodes came")) return true;  // none becomes ready
+  const Nanoseconds long_enough = job_.cluster.straggler.stuck_after + job_.cluster.give_up_after;
+  if (reason.starts_with("no replica has done anything for"))
+    return all_stand_still() && now() - worked_at_ >= long_enough;
+  return reason.starts_with("no replica has read ") && all_stand_still();  // it hangs while all go back
 }
 
 // The first view waits for nodes that somebody has to start, or for one that hangs while it prepares and

@@ -93,6 +93,7 @@ class Plain {
   bool train_epoch(std::uint64_t epoch) {
     const std::uint64_t before = result_.steps;
     OracleEpoch row;
+    epoch_loss_ = epoch_weight_ = 0;
     const auto count = [&](const OracleRecord& record) {
       for (const ShardReport& report : record.shards) row.used += report.count;
     };
@@ -121,6 +122,9 @@ class Plain {
     }
     if (row.used + data_.dropped() == data_.samples()) row.complete = true;
     row.dropped = row.complete ? data_.dropped() : 0;
+    row.steps = result_.steps;
+    row.samples = result_.samples;
+    row.train_loss = epoch_weight_ > 0 ? epoch_loss_ / epoch_weight_ : 0;
     result_.epochs.push_back(row);
     return result_.steps > before;
   }
@@ -142,6 +146,9 @@ class Plain {
       ShardReport report{shard, rows == 0 ? 1u : 0u, 0, 0, batch.first, batch.count, 0};
       if (rows > 0) {
         leaves_[shard] = model_.gradient(state_, batch);
+        epoch_loss_ += model_.loss(state_, batch);
+        epoch_weight_ += rows;
+        result_.samples += rows;
         if (powersgd_) {
           for (std::size_t i = 0; i < parameters(); ++i)
             (*leaves_[shard])[i] += left_out_by_shards_[shard][i];
@@ -220,6 +227,7 @@ class Plain {
 
   void evaluate(std::uint64_t epoch) {
     OracleRecord record{RoundKind::evaluate, epoch, false, result_.steps, 0, {}, {}, 0, 0, 0};
+    double loss = 0, weight = 0;
     for (std::uint32_t shard = 0; shard < job_.train.shards; ++shard) {
       ShardMetrics sums{shard, 0, 0, 0, 0};
       std::uint64_t turn = 0;
@@ -230,7 +238,10 @@ class Plain {
         sums.weight += static_cast<double>(batch.rows.size());
       }
       if (turn > 0) record.metrics.push_back(sums);
+      loss += sums.loss;
+      weight += sums.weight;
     }
+    if (weight > 0) result_.epochs.back().loss = loss / weight;
     record.step = result_.steps;
     push(std::move(record));
   }
@@ -245,6 +256,7 @@ class Plain {
   std::vector<std::vector<float>> left_out_by_shards_, next_left_out_;  // by compression
   std::unique_ptr<PowerSgd> powersgd_;
   std::vector<float> q_;
+  double epoch_loss_ = 0, epoch_weight_ = 0;
   OracleResult result_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -33,10 +34,13 @@ struct OracleRecord {
 struct OracleEpoch {
   std::uint64_t used = 0, dropped = 0;
   bool complete = false;
+  std::uint64_t steps = 0, samples = 0;  ///< of the job up to its end
+  double train_loss = 0;                 ///< mean over the epoch
+  std::optional<double> loss;            ///< mean over the test set, behind it; none: no evaluation
 };
 
 struct OracleResult {
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0, samples = 0;
   std::string weights_sha256;
   std::vector<OracleRecord> records;
   std::vector<OracleEpoch> epochs;

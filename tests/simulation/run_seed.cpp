@@ -95,7 +95,7 @@ class Schedule final : public Watch {
     if (fault.kind == "journal-full") invariants_.journal_full(fault.lasts);
     add_silences(fault);
     invariants_.disturbed();
-    invariants_.fault_begun();
+    invariants_.fault_begun(fault);
     if (fault.kind.rfind("coordinator-cut", 0) == 0) invariants_.cut_from_coordinator(fault.costs);
     cluster_.on_behalf_of(++begun_);
     kind.begin(cluster_, fault);
@@ -218,8 +218,8 @@ std::optional<Wrong> go_on_once(const Plan& plan, const Registry& registry, cons
   const Report& report = *cluster.report();
   if (!report.completed())
     return Wrong{11, "the run that goes on from its last checkpoint fails: " + report.reason};
-  if (plan.job.cluster.straggler.action == StragglerAction::drop) return Wrong{};
-  Wrong wrong = report_rule(report, train_plainly(plan.job, registry));
+  const bool drops = plan.job.cluster.straggler.action == StragglerAction::drop;
+  Wrong wrong = drops ? ledger_rule(report) : report_rule(report, train_plainly(plan.job, registry));
   if (wrong) wrong.what = "gone on from its last checkpoint: " + wrong.what;
   return wrong;
 }

@@ -79,9 +79,10 @@ void Departures::lost(const NodeName& who, const std::string& noticed_by, const 
                                   {"reason", reason}}));
   const std::uint64_t launched = run_.membership->at(who).process.launched;
   if (launched != 0 && run_.setup.on_lost) run_.setup.on_lost(launched);
-  if (!run_.begun && run_.setup.by_hand && !run_.comes_later(who))
+  if (!run_.begun && run_.setup.by_hand && !run_.comes_later(who) &&
+      !canary("loss-before-the-start-ends-all"))
     return lost_before_begin(who, reason, again);
-  if (!goes_on) {
+  if (!goes_on || (!run_.begun && canary("loss-before-the-start-ends-all"))) {
     return ending_.fail(run_.membership->nodes().name_at_place(who) + " was lost at step " +
                         std::to_string(step) + " (shards " + shards + "; noticed by " + noticed_by +
                         "): " + reason);

@@ -116,6 +116,7 @@ bool HangingMembers::ends_for_hanging(const NodeName& who, bool stuck) {
 void HangingMembers::lose_hanging(const NodeName& who, const std::string& noticed_by, bool stuck,
                                   const std::string& reason) {
   if (who.loader) return views_.lost(who, noticed_by, reason);
+  if (stuck && canary("one-that-hangs-ends-all")) return fail_for_stalled({who});
   if (ends_for_hanging(who, stuck)) return;
   const NodeRecord& record = run_.membership->at(who);
   const Work work = record.last.work;

@@ -85,7 +85,7 @@ void TrainingPosition::count(const RoundRecord& record) {
   }
   for (const ShardMetrics& metrics : record.metrics) {
     epoch_loss_ += metrics.loss;
-    epoch_weight_ += metrics.weight;
+    epoch_weight_ += canary("losses-are-sums") ? 0 : metrics.weight;
   }
 }
 

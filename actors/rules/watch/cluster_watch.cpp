@@ -242,8 +242,8 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
                                 held + " and has done nothing for cluster.straggler.stuck_after",
                                 Pace::stuck});
   } else if (straggler_policy(cluster_).evicts) {
-    judgement.losses.push_back(
-        {late->name, message.name.text(), held + ", and cluster.straggler.action is \"evict\"", Pace::late});
+    judgement.losses.push_back({canary("waiter-is-late") ? message.name : late->name, message.name.text(),
+                                held + ", and cluster.straggler.action is \"evict\"", Pace::late});
   }
   return judgement;
 }

@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/canary.hpp"
+
 namespace muster {
 
 namespace {
@@ -226,6 +228,10 @@ std::vector<ComplaintBook::Eviction> ComplaintBook::judge(
         eviction.reason = "the link between " + name.text() + " and " + other.text() + " is broken (" +
                           entry.by.text() + ": " + entry.reason + "); " + why(name);
       }
+    }
+    if (canary("both-ends-go")) {
+      evictions.push_back(eviction);
+      std::swap(eviction.name, eviction.other);
     }
     evictions.push_back(std::move(eviction));
   }

@@ -147,7 +147,20 @@ const std::vector<Canary> kCanaries = {
     {"hung-disk-keeps-all", "8,11", "a last checkpoint whose disk does not answer goes nowhere else",
      "disk-hangs,told-to-end"},
     {"returns-have-little-time", "11",
-     "members have 5 s to come back to a coordinator that was started anew"}};
+     "members have 5 s to come back to a coordinator that was started anew"},
+    {"pause-has-no-patience", "11", "a run that waits for nodes gives up at once", "cut-off-long,pause-long"},
+    {"one-that-hangs-ends-all", "11", "one replica that hangs ends the run",
+     "freeze-for-good,freeze-replica"},
+    {"one-loss-keeps-nothing", "8", "a run that has lost a replica keeps no state when it is told to end",
+     "crash,restart,told-to-end"},
+    {"grace-is-short", "8", "a last checkpoint has a fiftieth of checkpoint.grace",
+     "told-to-end,disk-hangs,freeze-disk"},
+    {"loss-before-the-start-ends-all", "11",
+     "a node that is lost before the first step ends the run, also where it can come again",
+     "crash,coordinator-pause"},
+    {"waiter-is-late", "11", "who waits for one that is late is lost in its place", "slow-replica,clog"},
+    {"both-ends-go", "11", "both ends of a broken link are lost", "no-talk-long,sever"},
+    {"losses-are-sums", "4", "the report has no mean loss of an epoch"}};
 #else
 const std::vector<Canary> kCanaries;
 #endif
