@@ -182,6 +182,7 @@ class Invariants final : public Watch {
   void expect_none_stays(const Report& report);
   std::uint32_t newcomers_wait() const;
   bool nobody_can_give_the_state() const;
+  bool an_encoder_keeps_it(const std::string& reason) const;
   bool fails_for_hanging(const Report& report) const;
   bool all_stand_still() const;
   bool may_have_made_late(const std::string& who) const;

@@ -41,6 +41,16 @@ bool Invariants::nobody_can_give_the_state() const {
          });
 }
 
+// A donor whose encoding thread hangs is lost after cluster.straggler.stuck_after and cluster.give_up_after;
+// a pause ends before that (docs/reference/limitations.md).
+bool Invariants::an_encoder_keeps_it(const std::string& reason) const {
+  const View* view = views_.latest();
+  return view && reason.find("which got no state from a member") != std::string::npos &&
+         std::ranges::any_of(view->replicas, [this](const Member& member) {
+           return cluster_->stands_still(member.name.text(), "muster-back");
+         });
+}
+
 // Replicas that were neither lost nor left, and that nothing has befallen; of the first coordinator.
 std::uint32_t Invariants::without_excuse() const {
   return static_cast<std::uint32_t>(std::ranges::count_if(joined_, [&](const std::string& who) {
@@ -124,7 +134,8 @@ void Invariants::expect_good_end(const Report& report) {
   if ((told > 0 || all_left) && report.outcome == "interrupted") return expect_kept(report);
   // A coordinator that hears nobody has no newcomer given the state.
   const bool fed = report.reason.rfind("no nodes came", 0) == 0 && !unheard_;
-  const std::uint32_t waits = fed && !nobody_can_give_the_state() ? newcomers_wait() : 0;
+  const bool can_be_given = !nobody_can_give_the_state() && !an_encoder_keeps_it(report.reason);
+  const std::uint32_t waits = fed && can_be_given ? newcomers_wait() : 0;
   const std::uint32_t blind = members_that_cannot_read();
   const bool too_few = members_left("replica") - blind + waits < std::max(job_.cluster.min_replicas, 1u);
   const bool parts_are_there = job_.train.in_parts() && blind > 0;  // with those who cannot read, and alone

@@ -5,6 +5,7 @@
 
 #include "muster/job_file.hpp"
 #include "tests/simulation/plan_dice.hpp"
+#include "tests/simulation/plan_ending.hpp"
 #include "tests/simulation/plan_idle.hpp"
 #include "tests/simulation/plan_loaders.hpp"
 #include "tests/simulation/plan_start.hpp"
@@ -346,42 +347,6 @@ void draw_gpus(std::uint64_t seed, Plan& plan) {
   plan.cluster.gpus = dice.one_in(2) && !train.in_parts() && train.wire == GradientWire::float32;
   plan.cluster.carries_gpu_memory = plan.cluster.gpus && dice.one_in(2);
   plan.job.reduce.gpu_direct = plan.cluster.carries_gpu_memory && !dice.one_in(4);
-}
-
-// One in five has trouble with the disk of its checkpoints, or is told to end, or both.
-void draw_ending(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice = dice_of(seed, DiceOf::ending);
-  if (!dice.one_in(5)) return;
-  const auto draw = [&](const std::vector<FaultKind>& kinds) {
-    const FaultKind& kind = dice.one_of(kinds);
-    if (std::find(options.faults.begin(), options.faults.end(), kind.name) == options.faults.end()) return;
-    if (!plan.disk) plan.job.checkpoint = {"disk", {dice.between(1, 12), Interval::Unit::steps}, 3};
-    plan.disk = true;
-    Fault fault;
-    fault.kind = kind.name;
-    if (!kind.draw(dice, {plan.job, plan.cluster}, fault)) return;
-    fault.moment = {"commit", dice.between(1, 20),
-                    dice.between(Nanoseconds(0), Nanoseconds(milliseconds(20)))};
-    plan.faults.push_back(std::move(fault));
-  };
-  if (!dice.one_in(3)) draw(faults_of_disks());
-  if (!dice.one_in(3))
-    draw(!dice.one_in(5) ? ends()
-                         : std::vector{fault_kind(dice.one_in(3) ? "hang-everywhere" : "error-everywhere")});
-}
-
-// A step that is not finite ends the run, which keeps the weights before it.
-void draw_not_finite(std::uint64_t seed, const PlanOptions& options, Plan& plan) {
-  Dice dice = dice_of(seed, DiceOf::not_finite);
-  const std::string kind = "not-finite";
-  if (!plan.disk || !dice.one_in(16) ||
-      std::find(options.faults.begin(), options.faults.end(), kind) == options.faults.end())
-    return;
-  Fault fault;
-  fault.kind = kind;
-  fault.moment = {"commit", dice.between(1, 40), Nanoseconds(0)};
-  plan.faults.push_back(std::move(fault));
-  if (dice.one_in(4)) plan.job.train.not_finite = OnNotFinite::report;
 }
 
 // The run ends with the first node that it loses.
