@@ -128,7 +128,10 @@ void Invariants::follow_decision(ProcessId process, std::uint32_t view, std::uin
   if (made == views_.views().end() || index >= oracle_.records.size()) return;
   const std::set<std::uint32_t> late = left_out_of(record.shards);
   if (late == left_out_of(oracle_.records[index].shards)) return;
-  if (view < views_.latest()->number) return seen(process).replica.strays();
+  if (view < views_.latest()->number) {
+    branched_off_.insert(process);
+    return seen(process).replica.strays();
+  }
   const View& of = made->second;
   std::set<std::uint32_t> decided;
   for (const ShardRange& range : of.dropping.shards) {
@@ -142,6 +145,7 @@ void Invariants::follow_decision(ProcessId process, std::uint32_t view, std::uin
       return m.name == who.name && m.incarnation == who.incarnation;
     });
     if (member && cluster_->world().alive(other)) return;
+    branched_off_.insert(other);
     who.replica.strays();
   }
   left_out_.erase(left_out_.lower_bound(index + 1), left_out_.end());

@@ -291,6 +291,7 @@ class Invariants final : public Watch {
   // Steps behind which they may be wrong, and not compared yet; and whose.
   std::map<std::uint64_t, std::set<ProcessId>> flipped_at_;
   std::set<ProcessId> orphans_;          // that were told to end with what they hold
+  std::set<ProcessId> branched_off_;     // lost with a step that the others have done without some shards
   std::set<ProcessId> gave_up_looking_;  // found no coordinator any more
   // Steps that such replicas held.
   std::uint64_t orphans_held_ = 0;

@@ -420,6 +420,15 @@ bool Invariants::is_excused(const WrongCheckpoint& checkpoint) {
     tally_.count("checkpoint: wrong, and left by chance");
     return true;
   }
+  // Of one that is lost, and has found no coordinator: it went on with all shards, and the others without
+  // some.
+  const auto branched_off = [&](ProcessId one) {
+    return orphans_.contains(one) && seen(one).replica.steps_applied() == checkpoint.step;
+  };
+  if (!checked_.contains(checkpoint.step) && std::ranges::any_of(branched_off_, branched_off)) {
+    tally_.count("checkpoint: of one that was lost, where the others have dropped late gradients");
+    return true;
+  }
   // A replica whose coordinator is gone keeps what it holds, and has nobody to compare it with. Of a bit in
   // the last result the weights may show nothing, by rounding.
   const auto kept_by_one_of_step = [&](std::uint64_t step) {

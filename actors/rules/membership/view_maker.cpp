@@ -274,7 +274,8 @@ std::vector<NodeName> ViewMaker::who_cannot_read(const View& last) const {
     names.push_back(name);
   }
   const NextView next = ViewMaker(readers, rules_).next(last);
-  return next.view && !next.lost ? names : std::vector<NodeName>{};
+  const bool lost_anyway = lost_part(where_parts_are(last), replicas_left(nodes_)).has_value();
+  return next.view && (!next.lost || lost_anyway) ? names : std::vector<NodeName>{};
 }
 
 std::string ViewMaker::shards_of(const NodeName& name) const {

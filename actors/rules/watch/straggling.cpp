@@ -38,6 +38,11 @@ bool has_answered(const PeerSight& peer) {
          std::ranges::any_of(peer.spent, [](const auto& time) { return time.count() > 0; });
 }
 
+// It has not begun the round, and waits for others: for their parts of the state, or in the round before.
+bool waits_before_the_round(const PeerSight& peer) {
+  return !peer.header_in && peer.doing.activity == Activity::reducing && has_answered(peer);
+}
+
 const char* owed_by(const PeerSight& peer) {
   if (takes_nothing(peer)) return "it to take what it was sent";
   if (!peer.header_in) return "its header";
@@ -73,6 +78,8 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
   const bool any_silent = std::any_of(sight.peers.begin(), sight.peers.end(), [](const PeerSight& peer) {
     return peer.owes() && !has_answered(peer);
   });
+  const bool any_holds_up = std::ranges::any_of(
+      sight.peers, [](const PeerSight& peer) { return !peer.header_in && !waits_before_the_round(peer); });
   std::vector<Lateness> all;
   for (const PeerSight& peer : sight.peers) {
     const bool owes_metrics = !peer.header_in || !peer.metrics_in;
@@ -100,8 +107,10 @@ std::vector<Lateness> who_is_late(const RoundSight& sight, const StragglerOption
                                 std::min(late.waited, late.silent));
     late.stuck = late.cause != LateCause::link && !restores && still >= options.stuck_after;
     const bool answers = has_answered(peer) || late.silent >= options.patience / 2;
-    // It may wait, in the round before, for the one of whom nothing is heard.
-    const bool waits_itself = any_silent && has_answered(peer) && peer.doing.activity == Activity::reducing;
+    // It may wait, in the round before, for the one of whom nothing is heard, or who does something else.
+    const bool waits_itself =
+        (any_silent && has_answered(peer) && peer.doing.activity == Activity::reducing) ||
+        (any_holds_up && waits_before_the_round(peer));
     const bool past = late.waited >= options.patience && answers && !waits_itself;
     if (past || late.link_broken || late.stuck) all.push_back(late);
   }

@@ -229,6 +229,18 @@ TEST(WhoIsLate, WhoseReportsDoNotComeIsNotStuck) {
   EXPECT_TRUE(late_at(seen, seconds(200)).at(0).stuck);
 }
 
+// Parts of the state are dealt: a thread of the second one hangs.
+TEST(WhoIsLate, WhoWaitsForAnotherBeforeTheRoundIsNotBlamed) {
+  RoundSight seen = sight();
+  for (PeerSight& peer : seen.peers) peer.header_in = peer.metrics_in = peer.sums_in = false;
+  does(seen.peers[1], Activity::updating);
+  const auto late = late_at(seen, kHeldAt);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].slot, 2u);
+  does(seen.peers[1], Activity::reducing);
+  EXPECT_EQ(late_at(seen, kHeldAt).size(), 2u) << "one of them, or its link";
+}
+
 TEST(WhoIsLate, SeveralAreNamedInOrder) {
   RoundSight seen = sight();
   std::swap(seen.peers[0], seen.peers[1]);
