@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/rules/membership/membership.hpp"
+#include "tests/unit/actors/rules/membership/membership_in_view.hpp"
 #include "transport/frame.hpp"
 
 namespace muster {
@@ -64,6 +65,41 @@ TEST(ViewMakerParts, OneCanBeSparedAsLongAsItsBuddyIsLeft) {
   run.membership.lost({false, 1});
   EXPECT_FALSE(run.membership.views().can_spare(run.view, {false, 0}));
   EXPECT_TRUE(run.membership.views().can_spare(run.view, {true, 0})) << "a loader has no part";
+}
+
+// It has no part. The others go back to the last checkpoint, with it or without it.
+TEST(ViewMakerParts, WhoCannotReadIsLeftOutWherePartsAreLostAnyway) {
+  Job job = PartsRun::job();
+  job.cluster.loaders = 1;
+  job.cluster.on_loader_loss = OnLoaderLoss::load_here;
+  Membership membership(job);
+  const auto prepare = [&](const NodeName& name, bool loads) {
+    Prepared prepared = prepared_of(name);
+    prepared.loads = loads;
+    prepared.facts = prepared_of(kLoader0).facts;
+    EXPECT_EQ(membership.admission().prepared(prepared), "");
+  };
+  for (const NodeName& name : {kReplica0, kReplica1, kReplica2, kLoader0}) {
+    EXPECT_EQ(membership.admission().join(join_of(name)).refusal, "");
+    prepare(name, true);
+  }
+  const View view = membership.views().first();
+  membership.entered(view);
+  Join join = join_of({false, 3});
+  join.joins = true;
+  const NodeName newcomer = membership.admission().join(join).name;
+  prepare(newcomer, false);
+  membership.transfers().caught_up({newcomer, view.number, 14});
+  membership.lost(kLoader0);
+  membership.begin_close();
+  for (const NodeName& name : {kReplica0, kReplica1, kReplica2})
+    membership.closed({name, view.number, 14, 14, view.number});
+  membership.closed({newcomer, view.number, 14, 14, 0});
+  EXPECT_EQ(membership.views().who_cannot_read(view), std::vector{newcomer}) << "nothing is lost with it";
+  membership.lost(kReplica0);
+  membership.lost(kReplica1);
+  EXPECT_FALSE(membership.views().next(view).view);
+  EXPECT_EQ(membership.views().who_cannot_read(view), std::vector{newcomer}) << "nor here";
 }
 
 // They were given no part: all go back to the last checkpoint.
