@@ -1,7 +1,7 @@
 #include "actors/checkpoint/checkpoint_choice.hpp"
 
 #include "actors/rules/steps/round_schedule.hpp"
-#include "actors/rules/watch/straggler_policy.hpp"
+#include "actors/rules/stragglers/straggler_policy.hpp"
 
 namespace muster {
 

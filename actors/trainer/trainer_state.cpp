@@ -7,7 +7,7 @@
 #include "actors/checkpoint/snapshot.hpp"
 #include "actors/registry/requirements.hpp"
 #include "actors/registry/start_weights.hpp"
-#include "actors/rules/watch/straggler_policy.hpp"
+#include "actors/rules/stragglers/straggler_policy.hpp"
 #include "actors/trainer/gpu_sums.hpp"
 #include "actors/trainer/shard_states.hpp"
 #include "config/placement.hpp"

@@ -436,7 +436,7 @@ TEST(House, BareNamesOfGoogleTestAreFound) {
   EXPECT_FALSE(has_bare_name_of_gtest("store_(disk_, testing::tiny_identity(kJobHash))"));
 }
 
-// `rules/watch/straggling` in a page about the internals is a file or a folder, and so is `base/canary.hpp`.
+// `rules/watch/suspicion` in a page about the internals is a file or a folder, and so is `base/canary.hpp`.
 TEST(House, PagesAboutInternalsNameWhatThereIs) {
   static const std::regex kName(R"(`([a-z_0-9]+(/[a-z_0-9]+)+)(/|\.[ch]pp)?`)");
   std::set<std::string> all;

@@ -8,7 +8,7 @@
 #include "actors/events/event_fields.hpp"
 #include "actors/rules/membership/given_up.hpp"
 #include "actors/rules/nodes/keeping_time.hpp"
-#include "actors/rules/watch/straggling.hpp"
+#include "actors/rules/stragglers/straggling.hpp"
 #include "base/canary.hpp"
 
 namespace muster {

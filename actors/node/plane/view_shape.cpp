@@ -6,7 +6,7 @@
 
 #include "actors/data_plane/gpu_folds.hpp"
 #include "actors/messages/peer_numbers.hpp"
-#include "actors/rules/watch/straggler_policy.hpp"
+#include "actors/rules/stragglers/straggler_policy.hpp"
 #include "transport/collective/choice/chooser.hpp"
 
 namespace muster {

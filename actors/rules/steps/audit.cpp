@@ -1,6 +1,6 @@
 #include "actors/rules/steps/audit.hpp"
 
-#include "actors/rules/watch/straggler_policy.hpp"
+#include "actors/rules/stragglers/straggler_policy.hpp"
 #include "base/canary.hpp"
 
 namespace muster {

@@ -5,9 +5,9 @@
 
 #include "actors/events/event.hpp"
 #include "actors/events/event_fields.hpp"
+#include "actors/rules/stragglers/straggler_policy.hpp"
+#include "actors/rules/stragglers/straggling.hpp"
 #include "actors/rules/watch/return_time.hpp"
-#include "actors/rules/watch/straggler_policy.hpp"
-#include "actors/rules/watch/straggling.hpp"
 #include "base/canary.hpp"
 
 namespace muster {
@@ -17,6 +17,8 @@ namespace {
 constexpr int kHeartbeatsPerComplaint = 2;  // complaints are collected for so long
 constexpr int kStartPatiences = 5;
 constexpr int kTicksOfStandstill = 4;
+constexpr int kHeartbeatsUntilSettled = 3;  // one to ask, one to see, one on its way
+constexpr int kPatiencesOfWaiting = 2;      // it is said again after each patience
 
 std::string rounded(double value) {
   return std::to_string(std::llround(value));
@@ -37,7 +39,9 @@ ClusterWatch::ClusterWatch(const ClusterConfig& cluster, Time tick)
       standstill_(std::max<Time>(cluster.detect.patience, kTicksOfStandstill * tick)),
       suspicion_(suspicion_options(cluster, tick)),
       doubt_(cluster.detect.patience, kReturnMax),
-      complaints_(kHeartbeatsPerComplaint * cluster.detect.heartbeat) {}
+      complaints_(kHeartbeatsPerComplaint * cluster.detect.heartbeat),
+      waits_(kHeartbeatsUntilSettled * cluster.detect.heartbeat,
+             kPatiencesOfWaiting * cluster.detect.patience) {}
 
 void ClusterWatch::heard(const Heartbeat& message, Time now) {
   suspicion_.heard(message.name, now);
@@ -69,6 +73,7 @@ View ClusterWatch::dealt(View view) const {
 void ClusterWatch::entered(const View& view) {
   complaints_.clear();
   said_.clear();
+  waits_.clear();
   std::vector<std::uint32_t> slots;
   std::vector<ShardInterval> deal;
   for (const Member& member : view.replicas) {
@@ -219,6 +224,14 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
   return judgement;
 }
 
+// Where sums pass through it, one that waits for another's looks like one with a slow link.
+bool ClusterWatch::is_to_blame(const HeldUp& message, Time now) const {
+  if (message.cause != text_of(LateCause::link) || message.waited_for == kToTake ||
+      canary("who-waits-is-to-blame"))
+    return true;
+  return waits_.is_settled(message.name.slot, message.slot, now) && !waits_.waits_itself(message.slot, now);
+}
+
 ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, std::size_t spares) {
   if (message.loader) return loader_held_up(message, now);
   const auto late = std::find_if(view_.replicas.begin(), view_.replicas.end(),
@@ -230,6 +243,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
   const bool others_wait = message.name != late->name;
   // What was said long ago comes when the link is good again.
   if (doubt_.in_doubt(now) || has_stood_still(now)) return judgement;
+  if (others_wait && message.waited_for != kToTake) waits_.waits(message.name.slot, message.slot, now);
   judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
   const bool can_go = view_.replicas.size() + spares > std::max(cluster_.min_replicas, 1u);
@@ -241,7 +255,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
     judgement.losses.push_back({late->name, message.name.text(),
                                 held + " and has done nothing for cluster.straggler.stuck_after",
                                 Pace::stuck});
-  } else if (straggler_policy(cluster_).evicts) {
+  } else if (straggler_policy(cluster_).evicts && is_to_blame(message, now)) {
     judgement.losses.push_back({canary("waiter-is-late") ? message.name : late->name, message.name.text(),
                                 held + ", and cluster.straggler.action is \"evict\"", Pace::late});
   }

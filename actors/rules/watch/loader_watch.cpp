@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "actors/events/event_fields.hpp"
-#include "actors/rules/watch/straggling.hpp"
+#include "actors/rules/stragglers/straggling.hpp"
 #include "base/canary.hpp"
 
 namespace muster {

@@ -1,7 +1,7 @@
 #include "actors/rules/watch/stall_watch.hpp"
 
 #include "actors/events/event_fields.hpp"
-#include "actors/rules/watch/straggler_policy.hpp"
+#include "actors/rules/stragglers/straggler_policy.hpp"
 
 #include <utility>
 

@@ -10,8 +10,8 @@
 
 #include "actors/messages/end_messages.hpp"
 #include "actors/messages/view.hpp"
-#include "actors/rules/watch/speculation.hpp"
-#include "actors/rules/watch/straggling.hpp"
+#include "actors/rules/stragglers/speculation.hpp"
+#include "actors/rules/stragglers/straggling.hpp"
 #include "muster/job.hpp"
 
 namespace muster {

@@ -161,6 +161,7 @@ const std::vector<Canary> kCanaries = {
      "a node that is lost before the first step ends the run, also where it can come again",
      "crash,coordinator-pause"},
     {"waiter-is-late", "11", "who waits for one that is late is lost in its place", "slow-replica,clog"},
+    {"who-waits-is-to-blame", "11", "who waits for the sums of one that is late is lost in its place"},
     {"both-ends-go", "11", "both ends of a broken link are lost", "no-talk-long,sever"},
     {"losses-are-sums", "4", "the report has no mean loss of an epoch"}};
 #else

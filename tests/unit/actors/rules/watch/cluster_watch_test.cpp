@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "actors/rules/stragglers/straggling.hpp"
 #include "actors/rules/watch/cluster_watch.hpp"
 
 namespace muster {
@@ -104,6 +105,29 @@ TEST(ClusterWatch, EvictIsForThoseForWhomOthersWaitAndCanGoOn) {
   EXPECT_TRUE(watch.held_up(link, kNow).losses.empty()) << "a broken link is for the complaints";
   watch.entered(view_of(1, 2));
   EXPECT_TRUE(watch.held_up(held_up(1, 0), kNow).losses.empty()) << "the last one";
+}
+
+// Sums pass through replica 1; replica 2 stands still.
+TEST(ClusterWatch, EvictIsNotForOneThatWaitsItself) {
+  ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  EXPECT_TRUE(watch.held_up(held_up(0, 1, "link"), kNow).losses.empty()) << "replica 1 may wait itself";
+  HeldUp not_taken = held_up(1, 0, "link");
+  not_taken.waited_for = kToTake;
+  EXPECT_EQ(watch.held_up(not_taken, kNow).losses.size(), 1u) << "all of it has come";
+  const ClusterWatch::Time later = std::chrono::seconds(1);
+  EXPECT_TRUE(watch.held_up(held_up(1, 2, "link"), later).losses.empty()) << "said for the first time";
+  EXPECT_TRUE(watch.held_up(held_up(0, 1, "link"), later).losses.empty()) << "it waits itself";
+  const auto judgement = watch.held_up(held_up(1, 2, "link"), 2 * later);
+  ASSERT_EQ(judgement.losses.size(), 1u);
+  EXPECT_EQ(judgement.losses[0].name, replica(2));
+}
+
+TEST(ClusterWatch, ASlowLinkEvictsWhenItIsSaidAgain) {
+  ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  EXPECT_TRUE(watch.held_up(held_up(0, 1, "link"), kNow).losses.empty());
+  EXPECT_EQ(watch.held_up(held_up(0, 1, "link"), std::chrono::seconds(1)).losses.size(), 1u);
 }
 
 // ---- loaders

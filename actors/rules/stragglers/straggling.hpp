@@ -31,13 +31,16 @@ struct StragglerOptions {
   std::chrono::nanoseconds stuck_after = std::chrono::seconds(60);
 };
 
+/// Lateness::waited_for, where what comes from it has come.
+inline constexpr const char* kToTake = "it to take what it was sent";
+
 /// One who is late.
 struct Lateness {
   std::uint32_t slot = 0;
   LateCause cause = LateCause::compute;
   std::chrono::nanoseconds waited{0};
   std::chrono::nanoseconds silent{0};  ///< it was asked so long ago, and not a frame of it has come
-  std::string waited_for;              ///< "its header", "its sums", "the elements that it adds up"
+  std::string waited_for;              ///< "its header", "its sums", "the elements that it adds up", kToTake
   bool stuck = false;                  ///< its counter stands still for stuck_after
   bool link_broken = false;            ///< not a frame for link_patience
   /// It has applied the step before, and owes its gradients or its data: the step could go on without them.

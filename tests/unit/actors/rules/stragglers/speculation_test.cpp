@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "actors/rules/watch/speculation.hpp"
+#include "actors/rules/stragglers/speculation.hpp"
 
 namespace muster {
 namespace {

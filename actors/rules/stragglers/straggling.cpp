@@ -1,4 +1,4 @@
-#include "actors/rules/watch/straggling.hpp"
+#include "actors/rules/stragglers/straggling.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,12 +19,17 @@ bool takes_nothing(const PeerSight& peer) {
   return peer.header_in && peer.metrics_in && peer.sums_in && !peer.taken;
 }
 
+// It has computed what it had to, and only passes sums on: what it did before does not hold up anybody.
+bool passes_sums_on(const PeerSight& peer) {
+  return peer.header_in && peer.metrics_in && peer.doing.activity == Activity::reducing;
+}
+
 // Not a frame for so long: the link. Else what it spent most of the wait with; one that says that it has done
 // its part, while nothing of it comes, has a slow link.
 LateCause cause_of(const PeerSight& peer, const StragglerOptions& options, std::chrono::nanoseconds now) {
   if (silence_of(peer, now) >= options.link_patience) return LateCause::link;
   if (peer.doing.activity == Activity::restoring) return LateCause::restoring;
-  if (takes_nothing(peer)) return LateCause::link;
+  if (takes_nothing(peer) || passes_sums_on(peer)) return LateCause::link;
   const auto spent = [&](Activity activity) { return peer.spent[static_cast<std::size_t>(activity)]; };
   const auto data = spent(Activity::loading), link = spent(Activity::reducing);
   const auto compute = spent(Activity::computing) + spent(Activity::updating) + spent(Activity::idle);
@@ -44,7 +49,7 @@ bool waits_before_the_round(const PeerSight& peer) {
 }
 
 const char* owed_by(const PeerSight& peer) {
-  if (takes_nothing(peer)) return "it to take what it was sent";
+  if (takes_nothing(peer)) return kToTake;
   if (!peer.header_in) return "its header";
   return peer.metrics_in ? "the elements that it adds up" : "its sums";
 }

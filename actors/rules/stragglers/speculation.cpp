@@ -1,4 +1,4 @@
-#include "actors/rules/watch/speculation.hpp"
+#include "actors/rules/stragglers/speculation.hpp"
 
 #include <algorithm>
 

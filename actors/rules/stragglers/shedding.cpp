@@ -1,4 +1,4 @@
-#include "actors/rules/watch/shedding.hpp"
+#include "actors/rules/stragglers/shedding.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "actors/rules/watch/straggler_policy.hpp"
+#include "actors/rules/stragglers/straggler_policy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "actors/rules/watch/straggling.hpp"
+#include "actors/rules/stragglers/straggling.hpp"
 
 namespace muster {
 namespace {
@@ -176,6 +176,16 @@ TEST(WhoIsLate, ElementsAreWaitedForFromTheLastReportOn) {
 }
 
 // A member that may not send its metrics before all headers are there is not blamed for the last of these.
+// It computed before the wait for its elements began, and may wait for those of another.
+TEST(WhoIsLate, WhatOneComputedBeforeItPassesSumsOnIsNotTheCause) {
+  RoundSight seen = sight();
+  seen.peers[0].sums_in = false;
+  does(seen.peers[0], Activity::computing);
+  EXPECT_EQ(late_at(seen, kHeldAt)[0].cause, LateCause::compute) << "it computes still";
+  seen.peers[0].doing.activity = Activity::reducing;
+  EXPECT_EQ(late_at(seen, kHeldAt)[0].cause, LateCause::link);
+}
+
 TEST(WhoIsLate, MetricsThatFollowHeadersAreWaitedForFromThoseOn) {
   RoundSight seen = sight();
   seen.peers[0].metrics_in = false;

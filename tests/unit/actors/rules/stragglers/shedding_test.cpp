@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "actors/rules/watch/shedding.hpp"
+#include "actors/rules/stragglers/shedding.hpp"
 
 namespace muster {
 namespace {

@@ -1,0 +1,39 @@
+#include "actors/rules/stragglers/wait_for_graph.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace muster {
+
+void WaitForGraph::waits(std::uint32_t waiter, std::uint32_t late, Time now) {
+  const auto [said, is_new] = said_.try_emplace({waiter, late}, Said{now, now});
+  if (!is_new && now - said->second.last >= lasts_) said->second.first = now;
+  said->second.last = now;
+}
+
+bool WaitForGraph::is_settled(std::uint32_t waiter, std::uint32_t late, Time now) const {
+  const auto said = said_.find({waiter, late});
+  return said != said_.end() && now - said->second.first >= settles_;
+}
+
+// All for whom it waits, through others or not.
+std::set<std::uint32_t> WaitForGraph::all_before(std::uint32_t waiter, Time now) const {
+  std::set<std::uint32_t> before;
+  std::vector<std::uint32_t> open{waiter};
+  while (!open.empty()) {
+    const std::uint32_t next = open.back();
+    open.pop_back();
+    for (const auto& [edge, said] : said_) {
+      if (edge.first != next || now - said.last >= lasts_) continue;
+      if (before.insert(edge.second).second) open.push_back(edge.second);
+    }
+  }
+  return before;
+}
+
+bool WaitForGraph::waits_itself(std::uint32_t late, Time now) const {
+  return std::ranges::any_of(all_before(late, now),
+                             [&](std::uint32_t other) { return !all_before(other, now).contains(late); });
+}
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+// Who waits for whom, as members say: the wait-for graph of deadlock detection (Coffman, Elphick and Shoshani
+// 1971). One that waits itself is not to blame for what others wait for it. A pure rule; times are handed in.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace muster {
+
+class WaitForGraph {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  /// `settles`: within this time after one has said so, all say for whom they wait, and say it again.
+  /// `lasts`: after this time without a repetition nobody waits any more.
+  WaitForGraph(Time settles, Time lasts) : settles_(settles), lasts_(lasts) {}
+
+  void clear() { said_.clear(); }
+  void waits(std::uint32_t waiter, std::uint32_t late, Time now);
+
+  /// Whether it was said so long ago that the late one has said, too, for whom it waits.
+  bool is_settled(std::uint32_t waiter, std::uint32_t late, Time now) const;
+  /// Whether `late` waits, through others or not, for one that does not wait for it. Where two wait for each
+  /// other, neither has another one to blame.
+  bool waits_itself(std::uint32_t late, Time now) const;
+
+ private:
+  struct Said {
+    Time first{0}, last{0};
+  };
+
+  std::set<std::uint32_t> all_before(std::uint32_t waiter, Time now) const;
+
+  Time settles_, lasts_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Said> said_;  // by who waits, and for whom
+};
+
+}  // namespace muster

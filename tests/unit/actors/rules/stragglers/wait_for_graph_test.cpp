@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include "actors/rules/stragglers/wait_for_graph.hpp"
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+WaitForGraph graph() {
+  return WaitForGraph(milliseconds(300), milliseconds(2000));
+}
+
+TEST(WaitForGraph, SettlesWhenItIsSaidAgain) {
+  WaitForGraph waits = graph();
+  EXPECT_FALSE(waits.is_settled(0, 1, milliseconds(1000)));
+  waits.waits(0, 1, milliseconds(1000));
+  EXPECT_FALSE(waits.is_settled(0, 1, milliseconds(1299)));
+  waits.waits(0, 1, milliseconds(1300));
+  EXPECT_TRUE(waits.is_settled(0, 1, milliseconds(1300)));
+  EXPECT_FALSE(waits.is_settled(1, 0, milliseconds(1300)));
+}
+
+TEST(WaitForGraph, AfterALongTimeItIsSaidForTheFirstTime) {
+  WaitForGraph waits = graph();
+  waits.waits(0, 1, milliseconds(0));
+  waits.waits(0, 1, milliseconds(2000));
+  EXPECT_FALSE(waits.is_settled(0, 1, milliseconds(2000)));
+}
+
+TEST(WaitForGraph, WhoWaitsThroughOthersWaitsItself) {
+  WaitForGraph waits = graph();
+  for (const auto& [waiter, late] : {std::pair{0u, 2u}, {1u, 2u}, {2u, 4u}, {4u, 5u}})
+    waits.waits(waiter, late, milliseconds(0));
+  EXPECT_TRUE(waits.waits_itself(2, milliseconds(10)));
+  EXPECT_TRUE(waits.waits_itself(4, milliseconds(10)));
+  EXPECT_FALSE(waits.waits_itself(5, milliseconds(10)));
+  EXPECT_FALSE(waits.waits_itself(3, milliseconds(10))) << "nobody has spoken of it";
+}
+
+TEST(WaitForGraph, TwoThatWaitForEachOtherHaveNobodyElseToBlame) {
+  WaitForGraph waits = graph();
+  for (const auto& [waiter, late] : {std::pair{0u, 1u}, {1u, 2u}, {2u, 1u}})
+    waits.waits(waiter, late, milliseconds(0));
+  EXPECT_FALSE(waits.waits_itself(1, milliseconds(10)));
+  EXPECT_FALSE(waits.waits_itself(2, milliseconds(10)));
+  EXPECT_TRUE(waits.waits_itself(0, milliseconds(10))) << "it waits for both, and neither waits for it";
+}
+
+TEST(WaitForGraph, WhoHasNotSaidItForLongWaitsNoMore) {
+  WaitForGraph waits = graph();
+  waits.waits(2, 5, milliseconds(0));
+  EXPECT_TRUE(waits.waits_itself(2, milliseconds(1999)));
+  EXPECT_FALSE(waits.waits_itself(2, milliseconds(2000)));
+}
+
+TEST(WaitForGraph, ANewViewBeginsAnew) {
+  WaitForGraph waits = graph();
+  waits.waits(2, 5, milliseconds(0));
+  waits.clear();
+  EXPECT_FALSE(waits.waits_itself(2, milliseconds(1)));
+  EXPECT_FALSE(waits.is_settled(2, 5, milliseconds(400)));
+}
+
+}  // namespace
+}  // namespace muster
