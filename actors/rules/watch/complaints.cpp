@@ -217,13 +217,17 @@ std::vector<ComplaintBook::Eviction> ComplaintBook::judge(
                                      : "without " + name.text() + " the fewest replicas are lost";
   };
   std::vector<Eviction> evictions;
-  for (const NodeName& name : fewest_to_evict(alive, complaints)) {
+  const std::vector<NodeName> evicted = fewest_to_evict(alive, complaints);
+  for (const NodeName& name : evicted) {
     Eviction eviction{name, {}, {}, {}};
+    bool other_stays = false;
     for (const Entry& entry : entries_) {
       if (entry.by != name && entry.about != name) continue;
       const NodeName& other = entry.by == name ? entry.about : entry.by;
       eviction.by += (eviction.by.empty() ? "" : ", ") + entry.by.text();
-      if (eviction.reason.empty()) {
+      const bool stays = std::ranges::count(evicted, other) == 0;
+      if (eviction.reason.empty() || (stays && !other_stays)) {
+        other_stays = stays;
         eviction.other = other;
         eviction.reason = "the link between " + name.text() + " and " + other.text() + " is broken (" +
                           entry.by.text() + ": " + entry.reason + "); " + why(name);

@@ -61,7 +61,7 @@ class ComplaintBook {
   struct Eviction {
     NodeName name;
     std::string by;      ///< who complained: "replica 0, replica 2"
-    std::string reason;  ///< of the first of them, and why this one and not the other
+    std::string reason;  ///< of the first about one that stays, if any does; and why this one goes
     NodeName other;      ///< the other end of that link
   };
   /// Nothing before the window is over, nor before everybody concerned was heard of after it: who is silent

@@ -180,6 +180,22 @@ TEST(ComplaintBook, WaitsForTheWindowAndForAReportOfAllConcerned) {
             "replica 1 the fewest replicas are lost");
 }
 
+// Of three links between three, two replicas go: each for a link of its own.
+TEST(ComplaintBook, ALinkIsTheReasonForOneOfItsEnds) {
+  ComplaintBook book(milliseconds(200));
+  for (const auto& [by, about] : {std::pair{1u, 2u}, {0u, 1u}, {2u, 0u}})
+    book.add(replica_at(by), replica_at(about), "the connection was reset", milliseconds(0));
+  const auto evictions = book.judge(
+      parties({2, 1, 1}), [](const NodeName&) { return milliseconds(300); }, milliseconds(300));
+  ASSERT_EQ(evictions.size(), 2u);
+  for (const auto& eviction : evictions) {
+    EXPECT_NE(eviction.name, replica_at(0)) << "it has the most shards";
+    EXPECT_EQ(eviction.other, replica_at(0));
+    EXPECT_EQ(eviction.reason.rfind("the link between " + eviction.name.text() + " and replica 0 ", 0), 0u)
+        << eviction.reason;
+  }
+}
+
 TEST(ComplaintBook, WhatWasSaidOfANeededLoaderThatStoodStillIsForgotten) {
   ComplaintBook book(milliseconds(100));
   const NodeName loader{true, 0};
