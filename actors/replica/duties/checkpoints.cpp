@@ -136,7 +136,7 @@ void Checkpoints::write(std::shared_ptr<const Snapshot> snapshot, Written writte
 }
 
 void Checkpoints::write_elsewhere(Written refused) {
-  duty_.goes_elsewhere();
+  duty_.goes_elsewhere(refused);
   expect_answer(refused, refused.kept);
   context_.setup.checkpoints->write_elsewhere(std::move(refused), context_.port->posts_answers());
 }

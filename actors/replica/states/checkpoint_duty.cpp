@@ -39,9 +39,8 @@ void CheckpointDuty::enter(std::uint32_t view, bool last, bool back, Time now) {
 }
 
 std::uint64_t CheckpointDuty::begin_write(const Written& asked) {
-  const bool of_an_end = is_of_an_end(asked);
-  if (of_an_end) elsewhere_ = false;
-  return owed_[of_an_end] = ++writes_;
+  owed_[kind_of(asked)] = {++writes_, false};
+  return writes_;
 }
 
 CheckpointDuty::Time CheckpointDuty::answers_within(const Written& asked, const Job& job, bool last_view,
@@ -55,9 +54,9 @@ CheckpointDuty::Time CheckpointDuty::answers_within(const Written& asked, const 
 }
 
 bool CheckpointDuty::takes(const Written& answer) const {
-  if (!is_of_an_end(answer)) return true;
+  if (kind_of(answer) == on_the_way) return true;
   const bool spare = !answer.folder.empty();
-  return is_owed(answer) && (spare || !elsewhere_ || answer.error.empty());
+  return is_owed(answer) && (spare || !is_elsewhere(answer) || answer.error.empty());
 }
 
 CheckpointDuty::Verdict CheckpointDuty::judge(const Written& written, const Job& job, bool last_view,

@@ -3,6 +3,7 @@
 // holds it writes. For one thread at a time.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -51,20 +52,20 @@ class CheckpointDuty {
   // --- a disk that does not answer
 
   /// A write is begun: its number. What is waited for is its answer from now on, and that of no older one of
-  /// its kind: on the way, or of an end.
+  /// its kind: on the way, for one that leaves, or of the job's end.
   std::uint64_t begin_write(const Written& asked);
   /// How long the disk has to answer: as long as one that refuses is tried; the spare folder's disk as long
   /// again.
   Time answers_within(const Written& asked, const Job& job, bool last_view, Time now) const;
   /// It has not, and nobody has answered instead.
-  bool is_owed(const Written& asked) const { return asked.number == owed_[is_of_an_end(asked)]; }
+  bool is_owed(const Written& asked) const { return asked.number == owed_[kind_of(asked)].number; }
   /// The spare folder's disk is to answer instead.
-  void goes_elsewhere() { elsewhere_ = true; }
-  bool is_elsewhere(const Written& asked) const { return is_of_an_end(asked) && elsewhere_; }
+  void goes_elsewhere(const Written& refused) { owed_[kind_of(refused)].elsewhere = true; }
+  bool is_elsewhere(const Written& asked) const { return owed_[kind_of(asked)].elsewhere; }
   /// Whether anything follows from this answer, but that a checkpoint is there.
   bool takes(const Written& answer) const;
   /// It was the last word on this write.
-  void answered(const Written& answer) { owed_[is_of_an_end(answer)] = 0; }
+  void answered(const Written& answer) { owed_[kind_of(answer)].number = 0; }
 
   // --- what was written
 
@@ -97,11 +98,19 @@ class CheckpointDuty {
   std::optional<std::uint64_t> due_at_;  // at so many records
   bool due_ = false;
   bool writing_ = false;
-  static bool is_of_an_end(const Written& written) { return written.last || written.parting; }
+
+  enum Kind { on_the_way, parting, of_the_job };
+  static Kind kind_of(const Written& written) {
+    if (written.last) return of_the_job;
+    return written.parting ? parting : on_the_way;
+  }
+  struct Owed {
+    std::uint64_t number = 0;  // 0: none
+    bool elsewhere = false;
+  };
 
   std::uint64_t writes_ = 0;
-  std::uint64_t owed_[2] = {};  // numbers, on the way and of an end; 0: none
-  bool elsewhere_ = false;
+  std::array<Owed, 3> owed_;        // by kind
   std::optional<Time> last_since_;  // in the last view, or in one before it that was last
   std::uint32_t back_in_ = 0;       // the last view that went back
   std::optional<Checkpointed> told_, spared_;

@@ -139,14 +139,33 @@ TEST(CheckpointDuty, TheSpareFolderHasATimeOfItsOwn) {
   parting.tries = 3;
   parting.tried_since = 10s;
   EXPECT_EQ(duty.answers_within(parting, retrying_job(1h, 8s), true, 13s), 1s);
-  duty.goes_elsewhere();
+  duty.goes_elsewhere(parting);
   EXPECT_EQ(duty.answers_within(parting, retrying_job(1h, 8s), true, 14s), 4s) << "the other half";
   Written last = refused();
   last.last = true;
   last.tries = 3;
+  duty.goes_elsewhere(last);
   EXPECT_EQ(duty.answers_within(last, retrying_job(6s), true, 100s), 6s);
   duty.begin_write(last);
   EXPECT_EQ(duty.answers_within(last, retrying_job(6s), true, 3s), 3s) << "the folder is tried again";
+}
+
+// A coordinator that was told to end died; its successor knows nothing of that, and the job goes on to its
+// end while the disk still refuses the checkpoint that the first one asked for.
+TEST(CheckpointDuty, ThatOfTheJobsEndIsOwedWhileAnotherIsTriedAgain) {
+  CheckpointDuty duty;
+  Written parting, last;
+  parting.parting = last.last = true;
+  parting.number = duty.begin_write(parting);
+  last.number = duty.begin_write(last);
+  parting.number = duty.begin_write(parting);  // refused, and begun again
+  EXPECT_TRUE(duty.takes(last));
+  EXPECT_TRUE(duty.takes(parting));
+  duty.goes_elsewhere(parting);
+  EXPECT_FALSE(duty.is_elsewhere(last));
+  duty.answered(parting);
+  EXPECT_FALSE(duty.takes(parting));
+  EXPECT_TRUE(duty.takes(last));
 }
 
 TEST(CheckpointDuty, WhatWasToldLastIsToldAgain) {
