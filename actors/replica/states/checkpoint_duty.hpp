@@ -100,10 +100,7 @@ class CheckpointDuty {
   bool writing_ = false;
 
   enum Kind { on_the_way, parting, of_the_job };
-  static Kind kind_of(const Written& written) {
-    if (written.last) return of_the_job;
-    return written.parting ? parting : on_the_way;
-  }
+  static Kind kind_of(const Written& written);
   struct Owed {
     std::uint64_t number = 0;  // 0: none
     bool elsewhere = false;

@@ -162,6 +162,7 @@ const std::vector<Canary> kCanaries = {
      "crash,coordinator-pause"},
     {"waiter-is-late", "11", "who waits for one that is late is lost in its place", "slow-replica,clog"},
     {"who-waits-is-to-blame", "11", "who waits for the sums of one that is late is lost in its place"},
+    {"one-end-is-owed", "11", "a last checkpoint is forgotten while an older one is tried again"},
     {"both-ends-go", "11", "both ends of a broken link are lost", "no-talk-long,sever"},
     {"losses-are-sums", "4", "the report has no mean loss of an epoch"}};
 #else
