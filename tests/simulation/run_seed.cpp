@@ -83,9 +83,18 @@ class Schedule final : public Watch {
     }
   }
 
-  void begin(const Fault& fault) {
+  // A disk that answers nobody any more costs newcomers, too.
+  void add_newcomers(Fault& fault) const {
+    if (fault.kind != "disk-hangs" || !fault.a.empty()) return;
+    for (const std::string& who : cluster_.nodes()) {
+      if (who.starts_with("replica")) fault.costs.insert(who);
+    }
+  }
+
+  void begin(Fault fault) {
     if (over_) return;
     const FaultKind& kind = fault_kind(fault.kind);
+    add_newcomers(fault);
     const bool of_a_node = fault.a.rfind("replica", 0) == 0 || fault.a.rfind("loader ", 0) == 0;
     if (of_a_node && !cluster_.alive(fault.a)) return tally_.count("fault: too late");
     tally_.count("fault: " + fault.kind);

@@ -5,10 +5,14 @@
 
 namespace muster {
 
-void WaitForGraph::waits(std::uint32_t waiter, std::uint32_t late, Time now) {
-  const auto [said, is_new] = said_.try_emplace({waiter, late}, Said{now, now});
-  if (!is_new && now - said->second.last >= lasts_) said->second.first = now;
-  said->second.last = now;
+void WaitForGraph::said(std::uint32_t waiter, std::uint32_t late, const std::string& cause, bool waits,
+                        Time now) {
+  const auto [at, is_new] = said_.try_emplace({waiter, late}, Said{cause, waits, now, now});
+  Said& said = at->second;
+  if (!is_new && now - said.last < lasts_ && said.cause == cause && said.waits == waits)
+    said.last = now;
+  else
+    said = {cause, waits, now, now};
 }
 
 bool WaitForGraph::is_settled(std::uint32_t waiter, std::uint32_t late, Time now) const {
@@ -24,7 +28,7 @@ std::set<std::uint32_t> WaitForGraph::all_before(std::uint32_t waiter, Time now)
     const std::uint32_t next = open.back();
     open.pop_back();
     for (const auto& [edge, said] : said_) {
-      if (edge.first != next || now - said.last >= lasts_) continue;
+      if (edge.first != next || !said.waits || now - said.last >= lasts_) continue;
       if (before.insert(edge.second).second) open.push_back(edge.second);
     }
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace muster {
@@ -14,14 +15,17 @@ class WaitForGraph {
  public:
   using Time = std::chrono::nanoseconds;
 
-  /// `settles`: within this time after one has said so, all say for whom they wait, and say it again.
-  /// `lasts`: after this time without a repetition nobody waits any more.
+  /// `settles`: within this time after one has said so, all have said for whom they wait.
+  /// `lasts`: after this time without a repetition it is over.
   WaitForGraph(Time settles, Time lasts) : settles_(settles), lasts_(lasts) {}
 
   void clear() { said_.clear(); }
-  void waits(std::uint32_t waiter, std::uint32_t late, Time now);
+  /// `waiter` says that `late` is late. `waits`: for what that one owes; else that one does not take what it
+  /// was sent.
+  void said(std::uint32_t waiter, std::uint32_t late, const std::string& cause, bool waits, Time now);
 
-  /// Whether it was said so long ago that the late one has said, too, for whom it waits.
+  /// Whether it says so, with the same cause, since so long that the late one has said, too, for whom it
+  /// waits.
   bool is_settled(std::uint32_t waiter, std::uint32_t late, Time now) const;
   /// Whether `late` waits, through others or not, for one that does not wait for it. Where two wait for each
   /// other, neither has another one to blame.
@@ -29,6 +33,8 @@ class WaitForGraph {
 
  private:
   struct Said {
+    std::string cause;
+    bool waits = false;
     Time first{0}, last{0};
   };
 

@@ -224,12 +224,13 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
   return judgement;
 }
 
-// Where sums pass through it, one that waits for another's looks like one with a slow link.
+// What a replica does is known from its answers, one a heartbeat: what it did a moment ago may be over. And
+// where sums pass through it, one that waits for another's looks like one with a slow link.
 bool ClusterWatch::is_to_blame(const HeldUp& message, Time now) const {
-  if (message.cause != text_of(LateCause::link) || message.waited_for == kToTake ||
-      canary("who-waits-is-to-blame"))
-    return true;
-  return waits_.is_settled(message.name.slot, message.slot, now) && !waits_.waits_itself(message.slot, now);
+  const bool waits_itself =
+      message.cause == text_of(LateCause::link) && waits_.waits_itself(message.slot, now);
+  return (waits_.is_settled(message.name.slot, message.slot, now) && !waits_itself) ||
+         canary("who-waits-is-to-blame");
 }
 
 ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, std::size_t spares) {
@@ -243,7 +244,8 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
   const bool others_wait = message.name != late->name;
   // What was said long ago comes when the link is good again.
   if (doubt_.in_doubt(now) || has_stood_still(now)) return judgement;
-  if (others_wait && message.waited_for != kToTake) waits_.waits(message.name.slot, message.slot, now);
+  if (others_wait)
+    waits_.said(message.name.slot, message.slot, message.cause, message.waited_for != kToTake, now);
   judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
   const bool can_go = view_.replicas.size() + spares > std::max(cluster_.min_replicas, 1u);

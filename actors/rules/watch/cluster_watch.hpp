@@ -79,9 +79,9 @@ class ClusterWatch {
   /// process is not held against the replica that it serves. If the job drops, a training step goes on
   /// without the replica; but not twice, and not without more than half of the replicas.
   /// Who is late in the view that follows is waited for: each step has one view change for it.
-  /// A slow link ("link") evicts when it is said again, so that all have said for whom they wait, and only
-  /// one that does not wait for another one itself. A loader process is lost by itself: if it is stuck, or if
-  /// the job evicts and another one is left. `spares`: newcomers that could take its place at once.
+  /// A late one is evicted when it is said again, with the same cause, and for a slow link ("link") only if
+  /// it does not wait for another one itself. A loader process is lost by itself: if it is stuck, or if the
+  /// job evicts and another one is left. `spares`: newcomers that could take its place at once.
   Judgement held_up(const HeldUp& message, Time now, std::size_t spares = 0);
 
   /// What every view from now on carries: its first round is that step, unless some member has the record of

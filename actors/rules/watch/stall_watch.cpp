@@ -3,6 +3,7 @@
 #include "actors/events/event_fields.hpp"
 #include "actors/rules/stragglers/straggler_policy.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster {
@@ -12,6 +13,13 @@ namespace {
 std::string no_frame_for(std::chrono::nanoseconds time) {
   return "no frame of it for " +
          std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
+}
+
+// When it is said again who is late: for a coordinator that could not judge, and so that it sees that it goes
+// on.
+std::chrono::nanoseconds again_after(const StragglerOptions& options, std::chrono::nanoseconds heartbeat) {
+  constexpr int kHeartbeatsMin = 4;
+  return std::min(options.link_patience, std::max(options.patience, kHeartbeatsMin * heartbeat));
 }
 
 std::optional<std::chrono::nanoseconds> given_patience(const StragglerConfig& straggler) {
@@ -34,7 +42,8 @@ StallWatch::Findings StallWatch::of(const RoundSight& sight, bool complains) {
       findings.complaints.push_back({name, sight.view, true, peer, no_frame_for(late.silent)});
     const bool past = late.waited >= options.patience || late.stuck;
     if (!past || sight.kind == RoundKind::greeting) continue;
-    if (!said_.is_news(sight.view, sight.round, late, options.link_patience)) continue;
+    if (!said_.is_news(sight.view, sight.round, late, again_after(options, cluster_.detect.heartbeat)))
+      continue;
     findings.held_up.push_back({name, sight.view, sight.round, sight.record, sight.step, late.slot,
                                 text_of(late.cause), late.waited_for, milliseconds(late.waited), late.stuck,
                                 late.link_broken, late.ready});
