@@ -2,7 +2,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "actors/processes/host_lookup.hpp"
+#include "base/bounded/host_resolver.hpp"
 #include "base/bounded/line_output.hpp"
 #include "base/this_machine.hpp"
 #include "cli/training.hpp"
@@ -24,8 +24,6 @@ constexpr const char* kCoordinateUsage =
     "back to the last checkpoint, and looks for no replica of before.\n"
     "Exit codes as those of `muster run`; 1 also when every replica was asked to leave.\n";
 
-constexpr std::chrono::seconds kLookMax{5};  // for a name of this very host
-
 std::string adjust(const po::variables_map& given, RunOptions& options, std::vector<std::string>& sets) {
   std::string host;
   if (!given.count("listen"))
@@ -37,7 +35,7 @@ std::string adjust(const po::variables_map& given, RunOptions& options, std::vec
     return "--listen is HOST:PORT; found '" + address + "'" +
            (address_in_url(address) ? ", which is a URL; write " + *address_in_url(address) : "");
   const std::string why = why_no_answer(
-      host, kLookMax, [](const std::string& text) { error_output().print("muster coordinate: " + text); });
+      host, kOwnNameMax, [](const std::string& text) { error_output().print("muster coordinate: " + text); });
   if (!why.empty()) return "--listen " + address + ": " + why;
   if (!is_loopback(host) && !given.count("insecure")) {
     return "--listen " + host +

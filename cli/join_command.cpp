@@ -1,6 +1,6 @@
 // muster join: one replica (or loader) of a run that is coordinated elsewhere.
 #include "actors/node/node_process.hpp"
-#include "actors/processes/host_lookup.hpp"
+#include "base/bounded/host_resolver.hpp"
 #include "base/bounded/line_output.hpp"
 #include "cli/job_arguments.hpp"
 #include "config/placement.hpp"

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/processes/host_lookup.hpp"
 #include "actors/run/remote_run.hpp"
+#include "base/bounded/host_resolver.hpp"
 #include "base/this_machine.hpp"
 #include "base/time_of_day.hpp"
 #include "cli/format.hpp"

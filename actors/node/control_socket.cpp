@@ -1,6 +1,5 @@
 #include "actors/node/control_socket.hpp"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -8,10 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "actors/rules/watch/return_time.hpp"
 
@@ -43,77 +40,86 @@ void set(int socket, int level, int option, int value) {
 
 // As text, without the port; empty if it is not known.
 std::string host_of(int socket, int (*ask)(int, sockaddr*, socklen_t*)) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  std::array<char, NI_MAXHOST> text{};
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (ask(socket, generic, &length) != 0 ||
-      ::getnameinfo(generic, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0)
-    return {};
-  return text.data();
+  SocketAddress address;
+  return ask(socket, address.get(), &address.length) == 0 ? address.text() : std::string();
+}
+
+// 0, or an errno.
+int try_listening(const SocketAddress& address) {
+  const int socket = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return errno;
+  set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  const bool listens = ::bind(socket, address.get(), address.length) == 0 && ::listen(socket, 1) == 0;
+  const int error = listens ? 0 : errno;
+  ::close(socket);
+  return error;
 }
 
 }  // namespace
 
 std::string ConnectError::text() const {
-  return resolver == 0 || resolver == EAI_SYSTEM ? std::strerror(error) : ::gai_strerror(resolver);
+  return name == HostAnswer::Kind::known ? std::strerror(error) : of_name;
 }
 
-FailedLook why_not_found(const std::string& host, std::uint16_t port, std::chrono::milliseconds most) {
+FailedLook why_not_found(const std::string& host, std::uint16_t port, std::chrono::milliseconds most,
+                         HostResolver& resolver) {
   ConnectError why;
-  if (const auto socket = connect_within(host, port, most, why)) {
+  if (const auto socket = connect_within(host, port, most, why, resolver)) {
     ::close(*socket);
     return {NotFound::no_coordinator, {}};
   }
-  const bool unknown = why.resolver == EAI_NONAME || why.resolver == EAI_NODATA;
-  const bool refused = why.resolver == 0 && why.error == ECONNREFUSED;
-  return {unknown ? NotFound::name_unknown : refused ? NotFound::refused : NotFound::no_answer, why.text()};
+  if (why.name == HostAnswer::Kind::unknown) return {NotFound::name_unknown, why.text()};
+  if (why.name == HostAnswer::Kind::no_answer) return {NotFound::name_unanswered, why.text()};
+  return {why.error == ECONNREFUSED ? NotFound::refused : NotFound::no_answer, why.text()};
 }
 
-std::string why_not_listening(const std::string& host, std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); error != 0)
-    return ::gai_strerror(error);
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
-  const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return std::strerror(errno);
-  set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-  const bool listens = ::bind(socket, found->ai_addr, found->ai_addrlen) == 0 && ::listen(socket, 1) == 0;
-  const int error = listens ? 0 : errno;
-  ::close(socket);
-  if (error == EADDRINUSE) return "another process listens on port " + std::to_string(port);
-  if (error == EADDRNOTAVAIL) return "no interface of this machine has the address " + host;
-  return error == 0 ? std::string() : std::strerror(error);
+ListenCheck check_listening(const std::string& host, std::uint16_t port, HostResolver& resolver) {
+  const HostAnswer answer = resolver.look_up(host, kOwnNameMax);
+  if (answer.kind != HostAnswer::Kind::known) return {{}, answer.problem(host)};
+  int error = 0;
+  for (const SocketAddress& address : answer.addresses) {
+    const int own = try_listening(address.with_port(port));
+    if (own == 0) return {address.text(), {}};
+    if (error == 0 || own == EADDRINUSE) error = own;  // then the address is one of this machine
+  }
+  if (error == EADDRINUSE) return {{}, "another process listens on port " + std::to_string(port)};
+  if (error == EADDRNOTAVAIL) return {{}, "no interface of this machine has the address " + host};
+  return {{}, std::strerror(error)};
+}
+
+std::string own_address_towards(const std::string& host, std::chrono::milliseconds most,
+                                HostResolver& resolver) {
+  constexpr std::uint16_t kAnyPort = 9;
+  for (const SocketAddress& address : resolver.look_up(host, most).addresses) {
+    const int socket = ::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) continue;
+    const SocketAddress to = address.with_port(kAnyPort);
+    std::string own;
+    if (::connect(socket, to.get(), to.length) == 0) own = host_of(socket, &::getsockname);
+    ::close(socket);
+    if (!own.empty()) return own;
+  }
+  return {};
 }
 
 std::optional<int> connect_within(const std::string& host, std::uint16_t port, std::chrono::milliseconds most,
-                                  ConnectError& why) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-      error != 0) {
-    why = {error, errno};
-    return std::nullopt;
-  }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
-  std::int64_t left = 0;
-  for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) ++left;
+                                  ConnectError& why, HostResolver& resolver) {
   const auto deadline = Clock::now() + most;
-  for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
+  const HostAnswer answer = resolver.look_up(host, most);
+  why = {answer.kind, answer.why, 0};
+  auto left = static_cast<std::int64_t>(answer.addresses.size());
+  for (const SocketAddress& each : answer.addresses) {
     // The first may be a dead end.
     const auto slice = std::max<Clock::duration>((deadline - Clock::now()) / left--, kSliceMin);
     const auto own_deadline = Clock::now() + slice;
-    const int socket = ::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const SocketAddress address = each.with_port(port);
+    const int socket = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int error = socket < 0 ? errno : 0;
-    if (socket >= 0 && ::connect(socket, each->ai_addr, each->ai_addrlen) != 0)
+    if (socket >= 0 && ::connect(socket, address.get(), address.length) != 0)
       error = errno == EINPROGRESS ? finish_connecting(socket, own_deadline) : errno;
     if (socket >= 0 && error == 0) return socket;
     if (socket >= 0) ::close(socket);
-    why = {0, error};
+    why.error = error;
   }
   return std::nullopt;
 }

@@ -1,10 +1,7 @@
 #include "actors/node/node_process.hpp"
 
-#include <arpa/inet.h>
-#include <netdb.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,28 +41,6 @@ constexpr auto kStandstill = 3 * kConnectMax;                 // a look takes le
 constexpr auto kBackOffMin = std::chrono::milliseconds(500);
 constexpr auto kBackOffMax = std::chrono::milliseconds(10000);
 
-// The address of this machine on the way to the coordinator; empty if there is no way.
-std::string own_address_towards(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0 || found == nullptr) return {};
-  std::string address;
-  const int descriptor = ::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  sockaddr_storage own{};
-  socklen_t length = sizeof own;
-  char text[NI_MAXHOST] = {};
-  if (descriptor >= 0 && ::connect(descriptor, found->ai_addr, found->ai_addrlen) == 0 &&
-      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
-      ::getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof text, nullptr, 0,
-                    NI_NUMERICHOST) == 0) {
-    address = text;
-  }
-  if (descriptor >= 0) ::close(descriptor);
-  ::freeaddrinfo(found);
-  return address;
-}
-
 // What the node's actor tells the process's main thread.
 struct Status {
   Mutex mutex;
@@ -74,14 +49,38 @@ struct Status {
   std::atomic<std::chrono::milliseconds::rep> orphan_after{0};  // set before orphaned
 };
 
+void guard_with_signal_stacks(NodeSeams& seams) {
+  seams.make_executor = [make = std::move(seams.make_executor)](const std::string& name,
+                                                                const std::string& device) {
+    auto executor = make(name, device);
+    executor->submit([] { LastWord::use_signal_stack(); });
+    return executor;
+  };
+}
+
+// `own_address`: of this machine, on the way to the coordinator; empty: it is not known.
+using MakeSeams = std::function<NodeSeams(const std::string& own_address)>;
+
+// What one session after the other has.
+struct AllSessions {
+  const JoinOptions& options;
+  const Registry registry;
+  const MakeSeams& make_seams;
+  LastWord* const last_word;
+  std::string own_address;  // the last one that was found
+};
+
 // One life of a node: from joining to its end.
 class Session {
  public:
-  Session(caf::actor_system& system, const JoinOptions& options, const Registry& registry, NodeSeams seams,
-          Signals& signals, LastWord* last_word)
-      : options_(options), last_word_(last_word), self_(system) {
+  Session(caf::actor_system& system, AllSessions& all, Signals& signals)
+      : options_(all.options), last_word_(all.last_word), self_(system) {
+    const JoinOptions& options = all.options;
     const auto coordinator = connect(options.patience, signals);
     if (!coordinator) return;
+    // The name was looked up for the connection, unless CAF has one from before.
+    if (const auto found = own_address_towards(options.node.host, kConnectMax); !found.empty())
+      all.own_address = found;
     NodeSetup setup = setup_here();
     setup.name = options.node.name;
     setup.pid = ::getpid();
@@ -89,9 +88,10 @@ class Session {
     setup.joins = options.node.joins;
     setup.device = options.node.device;
     setup.launched = options.node.launched;
-    setup.own_address = own_address_towards(options.node.host);
-    setup.registry = registry;
-    setup.seams = std::move(seams);
+    setup.own_address = all.own_address;
+    setup.registry = all.registry;
+    setup.seams = all.make_seams(all.own_address);
+    if (last_word_) guard_with_signal_stacks(setup.seams);
     setup.coordinator = *coordinator;
     setup.on_stop = [status = status_](const Stop& stop) {
       const MutexLock lock(status->mutex);
@@ -235,21 +235,9 @@ Registry with_note(const Registry& registry, const std::shared_ptr<CallNote>& no
   return noted;
 }
 
-NodeSeams with_signal_stacks(NodeSeams seams) {
-  seams.make_executor = [make = std::move(seams.make_executor)](const std::string& name,
-                                                                const std::string& device) {
-    auto executor = make(name, device);
-    executor->submit([] { LastWord::use_signal_stack(); });
-    return executor;
-  };
-  return seams;
-}
-
-int run_sessions(const JoinOptions& options, const Registry& of_user,
-                 const std::function<NodeSeams()>& make_seams) {
+int run_sessions(const JoinOptions& options, const Registry& of_user, const MakeSeams& make_seams) {
   const bool launched = options.node.launched != 0;
   const auto note = note_of_this_process(launched);
-  const Registry registry = with_note(of_user, note);
   ::prctl(PR_SET_NAME, "muster");
   raise_descriptor_limit();
   take_errors_for_signals();
@@ -262,13 +250,11 @@ int run_sessions(const JoinOptions& options, const Registry& of_user,
   configure(config);
   caf::actor_system system(config);
   system.await_actors_before_shutdown(false);
+  AllSessions sessions{options, with_note(of_user, note), make_seams, last_word ? &*last_word : nullptr, {}};
   auto back_off = kBackOffMin;
   for (;;) {
     const auto began = Clock::now();
-    NodeSeams seams = last_word ? with_signal_stacks(make_seams()) : make_seams();
-    const auto stop =
-        Session(system, options, registry, std::move(seams), signals, last_word ? &*last_word : nullptr)
-            .wait(signals);
+    const auto stop = Session(system, sessions, signals).wait(signals);
     if (!stop) return 1;
     if (options.say && !stop->reason.empty()) options.say("ended: " + stop->reason);
     if (stop->good) return 0;
@@ -320,13 +306,13 @@ int run_node(const NodeArguments& arguments, const Registry& registry, NodeSeams
   options.say = [name = arguments.joins ? "" : arguments.name.text() + ": "](const std::string& text) {
     error_output().print("muster: " + name + text);
   };
-  return run_sessions(options, registry, [&] { return seams; });
+  return run_sessions(options, registry, [&](const std::string&) { return seams; });
 }
 
 int run_joining_node(const JoinOptions& options, const Registry& registry) {
   const auto checked = std::make_shared<std::atomic<bool>>(options.unchecked);  // once is enough
-  return run_sessions(options, registry, [&] {
-    NodeSeams seams = real_seams(own_address_towards(options.node.host));
+  return run_sessions(options, registry, [&](const std::string& own_address) {
+    NodeSeams seams = real_seams(own_address);
     seams.check_contract = [checked](const Job& job, const Registry& all, bool computes, bool loads) {
       if (!*checked) check_contract_of_node_apart(job, all, {computes, loads}, {this_executable(), "node"});
       *checked = true;

@@ -94,14 +94,17 @@ class Ending {
 
 // Before anything is written: a journal would tell of a run that never was.
 void check_address(const Job& job, std::uint16_t wanted) {
-  if (const std::string why = why_not_listening(job.cluster.listen, wanted); !why.empty())
-    refuse_address(job, wanted, why);
+  if (const auto check = check_listening(job.cluster.listen, wanted); !check.why_not.empty())
+    refuse_address(job, wanted, check.why_not);
 }
 
+// CAF is given numbers: it would look up a name without a deadline.
 std::uint16_t publish(caf::actor_system& system, const coordinator_actor& coordinator, const Job& job,
                       std::uint16_t wanted) {
-  const auto port = system.middleman().publish(coordinator, wanted, job.cluster.listen.c_str(), true);
-  if (!port) refuse_address(job, wanted, why_not_listening(job.cluster.listen, wanted));
+  const ListenCheck check = check_listening(job.cluster.listen, wanted);
+  if (!check.why_not.empty()) refuse_address(job, wanted, check.why_not);
+  const auto port = system.middleman().publish(coordinator, wanted, check.address.c_str(), true);
+  if (!port) refuse_address(job, wanted, check_listening(job.cluster.listen, wanted).why_not);
   return *port;
 }
 

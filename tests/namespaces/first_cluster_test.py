@@ -2,6 +2,7 @@
 
 guide: the commands of the page on two hosts. absent: the host of the coordinator is not there. firewall: it is, and what the
 other sends is dropped. missing: one of two nodes comes. leaves: one is asked to go. names: no name server answers.
+name_lost: it answers when a node joins, and no longer when its coordinator has died.
 data_ports: only what goes to the ports of data of one host is. other_program: something else listens on
 the port.
 """
@@ -171,11 +172,18 @@ def leaves(hosts, folder):
     first.ends_with(0)
 
 
+def without_name_server(hosts, folder, known=""):
+    """What a command is started with, so that its name server is not there; `known`: its /etc/hosts, which it returns too."""
+    servers, names = folder / "resolv.conf", folder / "hosts"
+    servers.write_text(f"nameserver {hosts.address(9)}\n")
+    names.write_text(known)
+    mounts = f"mount --bind {servers} /etc/resolv.conf && mount --bind {names} /etc/hosts"
+    return ["unshare", "--mount", "sh", "-c", f'{mounts} && exec "$0" "$@"'], names
+
+
 def names(hosts, folder):
     """The name server is not there: said within 2 s, and given up in time."""
-    servers = folder / "resolv.conf"
-    servers.write_text(f"nameserver {hosts.address(9)}\n")
-    within = ["unshare", "--mount", "sh", "-c", f'mount --bind {servers} /etc/resolv.conf && exec "$0" "$@"']
+    within, _ = without_name_server(hosts, folder)
     for name, words in {"join": ("join", "--patience", "4", "--coordinator", "host.example:7100"),
                         "status": ("status", "host.example:7100"), "stop": ("stop", "host.example:7100"),
                         "coordinate": ("coordinate", "job.toml", "--insecure", "--listen", "host.example:7100")}.items():
@@ -185,11 +193,28 @@ def names(hosts, folder):
         assert "no name server answered within" in node.log.read_text(), "why it ends is not said"
 
 
+def name_lost(hosts, folder):
+    """A node whose coordinator died looks for it by a name that nobody answers for: it ends when it is told to."""
+    within, known = without_name_server(hosts, folder, f"{hosts.address(1)} host.example\n")
+    job = folder / "job.toml"
+    job.write_text(JOB.replace("epochs = 3", "epochs = 100000").replace("replicas = 2", "replicas = 1"))
+    coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", f"{hosts.address(1)}:{PORT}",
+                          "--insecure")
+    coordinator.says("on each machine:", 10)
+    node = Program(hosts, 2, folder, "join", "join", "--coordinator", f"host.example:{PORT}", prefix=within)
+    coordinator.says("epoch 2", 40)
+    known.write_text("")
+    coordinator.process.kill()
+    node.says("the coordinator is gone", 20)
+    node.process.terminate()
+    node.ends_with(0, 5)
+
+
 def check(folder):
     (folder / "job.toml").write_text(JOB)
     with Hosts(2) as hosts:
         {"guide": guide, "absent": absent, "firewall": firewall, "data_ports": data_ports, "other_program": other_program, "missing": missing,
-         "leaves": leaves, "names": names}[sys.argv[2]](hosts, pathlib.Path(folder))
+         "leaves": leaves, "names": names, "name_lost": name_lost}[sys.argv[2]](hosts, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 #include "transport/tcp/sockets.hpp"
 
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -11,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <optional>
 
+#include "base/bounded/host_resolver.hpp"
 #include "muster/error.hpp"
 
 namespace muster::tcp {
@@ -23,39 +21,6 @@ namespace {
 constexpr int kBufferWithinHost = 512 << 10;
 constexpr int kUnsentBetweenHosts = 256 << 10;
 
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t length = sizeof storage;
-
-  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-};
-
-std::optional<SocketAddress> resolve(const std::string& host, std::uint16_t port, int flags) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return std::nullopt;
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-  SocketAddress address;
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-  address.length = found->ai_addrlen;
-  return address;
-}
-
-std::string numbers_of(const sockaddr* address, socklen_t length) {
-  char text[NI_MAXHOST] = {};
-  ::getnameinfo(address, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  return text;
-}
-
-bool is_wildcard(const SocketAddress& address) {
-  if (address.storage.ss_family == AF_INET)
-    return reinterpret_cast<const sockaddr_in*>(address.get())->sin_addr.s_addr == INADDR_ANY;
-  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(address.get())->sin6_addr);
-}
-
 /// The address by which others reach this host, of the same family as the wildcard.
 std::string outward_address(sa_family_t family) {
   ifaddrs* found = nullptr;
@@ -65,7 +30,7 @@ std::string outward_address(sa_family_t family) {
   for (const ifaddrs* entry = found; entry != nullptr; entry = entry->ifa_next) {
     const bool up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
     if (up && entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == family)
-      return numbers_of(entry->ifa_addr, length);
+      return SocketAddress::copy_of(entry->ifa_addr, length).text();
   }
   return family == AF_INET ? "127.0.0.1" : "::1";
 }
@@ -76,14 +41,13 @@ Descriptor new_socket(int family) {
   return made;
 }
 
-// On this port; none if it is taken.
-Descriptor try_port(const std::string& host, std::uint16_t port) {
-  const auto at = resolve(host, port, AI_PASSIVE);
-  if (!at) throw Error("'" + host + "' is no address");
-  Descriptor listener = new_socket(at->storage.ss_family);
+// On its port; none if it is taken.
+Descriptor try_port(const std::string& host, const SocketAddress& at) {
+  const std::uint16_t port = at.port();
+  Descriptor listener = new_socket(at.family());
   constexpr int kOn = 1;  // connections of a process that has ended may linger there
   if (port > 0) ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof kOn);
-  const bool bound = ::bind(listener.get(), at->get(), at->length) == 0;
+  const bool bound = ::bind(listener.get(), at.get(), at.length) == 0;
   if (!bound && errno == EACCES)
     throw Error("port " + std::to_string(port) +
                 " of cluster.data_ports is not for this user: those below 1024 need privileges");
@@ -95,8 +59,11 @@ Descriptor try_port(const std::string& host, std::uint16_t port) {
 
 // On the first one of the range that is free.
 Descriptor listen_in_range(const std::string& host, std::uint16_t first, std::uint16_t last) {
+  const HostAnswer answer = host_resolver().look_up(host, kOwnNameMax);
+  if (answer.kind != HostAnswer::Kind::known) throw Error(answer.problem(host));
   for (std::uint32_t port = first; port <= last; ++port) {
-    if (Descriptor listener = try_port(host, static_cast<std::uint16_t>(port))) return listener;
+    const SocketAddress at = answer.addresses.front().with_port(static_cast<std::uint16_t>(port));
+    if (Descriptor listener = try_port(host, at)) return listener;
   }
   throw Error("every port from " + std::to_string(first) + " to " + std::to_string(last) +
               " (cluster.data_ports) of this node is taken; give a wider range");
@@ -107,20 +74,19 @@ Descriptor listen_in_range(const std::string& host, std::uint16_t first, std::ui
 Descriptor listen_at(const std::string& host, std::uint16_t first, std::uint16_t last, Address& reached) {
   const std::string& where = host.empty() ? std::string("0.0.0.0") : host;
   Descriptor listener = listen_in_range(where, first, last);
-  auto at = resolve(where, 0, AI_PASSIVE);
-  if (::getsockname(listener.get(), at->get(), &at->length) != 0)
+  SocketAddress at;
+  if (::getsockname(listener.get(), at.get(), &at.length) != 0)
     throw Error(std::string("TCP: listen: ") + std::strerror(errno));
-  reached.ip = is_wildcard(*at) ? outward_address(at->storage.ss_family) : numbers_of(at->get(), at->length);
-  const bool four = at->storage.ss_family == AF_INET;
-  reached.port = ntohs(four ? reinterpret_cast<const sockaddr_in*>(at->get())->sin_port
-                            : reinterpret_cast<const sockaddr_in6*>(at->get())->sin6_port);
+  reached.ip = at.is_wildcard() ? outward_address(at.family()) : at.text();
+  reached.port = at.port();
   return listener;
 }
 
 Descriptor dial(const Address& address, bool same_host) {
-  const auto to = resolve(address.ip, address.port, AI_NUMERICHOST);
-  if (!to) throw Error("a TCP transport at '" + address.ip + "', which is no address");
-  Descriptor socket = new_socket(to->storage.ss_family);
+  const auto numeric = SocketAddress::from_text(address.ip);
+  if (!numeric) throw Error("a TCP transport at '" + address.ip + "', which is no address");
+  const SocketAddress to = numeric->with_port(address.port);
+  Descriptor socket = new_socket(to.family());
   constexpr int kOn = 1;  // a message is written whole: nothing comes behind it that it could wait for
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof kOn);
   if (same_host)
@@ -128,7 +94,7 @@ Descriptor dial(const Address& address, bool same_host) {
   else  // what the kernel has taken goes before every sign of life that follows
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBetweenHosts,
                  sizeof kUnsentBetweenHosts);
-  if (::connect(socket.get(), to->get(), to->length) != 0 && errno != EINPROGRESS) return {};
+  if (::connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS) return {};
   return socket;
 }
 

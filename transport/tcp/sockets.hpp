@@ -1,4 +1,4 @@
-// The sockets of the transport over TCP. None of them ever blocks.
+// The sockets of the transport over TCP. None of them ever blocks; looking up a name may, in `listen_at`.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ struct Hello {
 /// Listens on a port of an IP address of this host, or of the one that this name has: on a free one from
 /// `first` to `last`, or, with 0, on any. A wildcard listens on all addresses, and hands out the first that
 /// is not the loopback's. Fills in where it is reached. Throws Error if no interface has the address, or no
-/// port is free.
+/// port is free, or if the name is not known; that is found out within kOwnNameMax.
 Descriptor listen_at(const std::string& host, std::uint16_t first, std::uint16_t last, Address& reached);
 
 /// Begins to connect. Whether it could is known when the socket can be written to: see `dial_error`.

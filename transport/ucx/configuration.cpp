@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <sys/socket.h>
 #include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
@@ -16,6 +15,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/bounded/host_resolver.hpp"
 #include "muster/error.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
@@ -42,7 +42,6 @@ constexpr Default kDefaults[] = {
 };
 
 using AddressList = std::unique_ptr<ifaddrs, decltype(&freeifaddrs)>;
-using Resolved = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 bool set_by_user(const std::string& variable) {
   return std::getenv(variable.c_str()) != nullptr;
@@ -61,19 +60,11 @@ std::string address_bytes(const sockaddr* address) {
   return {};
 }
 
-std::string resolve(const std::string& listen) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(listen.c_str(), nullptr, &hints, &found) != 0 || found == nullptr) {
-    throw Error("'" + listen + "' is no address");
-  }
-  const Resolved owner(found, &freeaddrinfo);
-  return address_bytes(found->ai_addr);
-}
-
-bool is_wildcard(const std::string& bytes) {
-  return bytes.find_first_not_of('\0') == std::string::npos;
+// For an address of this machine.
+SocketAddress resolve(const std::string& listen) {
+  const HostAnswer answer = host_resolver().look_up(listen, kOwnNameMax);
+  if (answer.kind != HostAnswer::Kind::known) throw Error(answer.problem(listen));
+  return answer.addresses.front();
 }
 
 bool is_loopback_v4(const std::string& bytes) {
@@ -119,9 +110,9 @@ void require(ucs_status_t status, const std::string& what) {
 
 std::string net_devices(const std::string& listen, const std::filesystem::path& interfaces) {
   if (listen.empty()) return {};
-  const std::string bytes = resolve(listen);
-  if (is_wildcard(bytes)) return {};
-  const std::string interface = interface_of(listen, bytes);
+  const SocketAddress address = resolve(listen);
+  if (address.is_wildcard()) return {};
+  const std::string interface = interface_of(listen, address_bytes(address.get()));
   return interface + rdma_port_of(interface, interfaces);
 }
 

@@ -16,8 +16,8 @@ std::string describe_status(const std::string& what, ucs_status_t status);
 void require(ucs_status_t status, const std::string& what);
 
 /// UCX's names of the devices that carry the address: the network interface, and its RDMA port if it has one.
-/// Empty for a wildcard. Throws Error if no interface has the address. `interfaces` is where the kernel lists
-/// them.
+/// Empty for a wildcard. Throws Error if no interface has the address, or if its name is not known within
+/// kOwnNameMax. `interfaces` is where the kernel lists them.
 std::string net_devices(const std::string& listen,
                         const std::filesystem::path& interfaces = "/sys/class/net");
 

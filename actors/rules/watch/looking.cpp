@@ -16,6 +16,8 @@ std::string what_is_wrong(const FailedLook& look) {
   switch (look.kind) {
     case NotFound::name_unknown:
       return "this host name is not known (" + look.detail + ")";
+    case NotFound::name_unanswered:
+      return "this host name cannot be looked up (" + look.detail + ")";
     case NotFound::refused:
       return "nothing listens there yet (" + look.detail + ")";
     case NotFound::no_answer:
@@ -32,6 +34,9 @@ const char* what_to_do(NotFound kind) {
   switch (kind) {
     case NotFound::name_unknown:
       return "give a name that `getent hosts` finds on this machine, or an address";
+    case NotFound::name_unanswered:
+      return "give the host's address instead, or an entry in /etc/hosts, or see which name servers "
+             "/etc/resolv.conf has";
     case NotFound::refused:
       return "start `muster coordinate` there, with this address and port as --listen";
     case NotFound::no_answer:

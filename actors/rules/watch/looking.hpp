@@ -9,10 +9,11 @@ namespace muster {
 
 /// Why an attempt has failed.
 enum class NotFound {
-  name_unknown,    ///< the resolver knows no such host; trying again changes nothing
-  refused,         ///< the host answers, and nobody listens on the port
-  no_answer,       ///< neither the host nor a firewall answers, or there is no way to it
-  no_coordinator,  ///< somebody listens who is no coordinator of this version
+  name_unknown,     ///< the resolver knows no such host; trying again changes nothing
+  name_unanswered,  ///< no name server has answered; trying again may help
+  refused,          ///< the host answers, and nobody listens on the port
+  no_answer,        ///< neither the host nor a firewall answers, or there is no way to it
+  no_coordinator,   ///< somebody listens who is no coordinator of this version
 };
 
 struct FailedLook {

@@ -248,6 +248,19 @@ TEST(Tcp, WhoDoesNotAnswerHasFailedInTime) {
   EXPECT_TRUE(progress_until(*node.transport, [&] { return node.sink.failures.size() == 1; }));
 }
 
+TEST(Tcp, ListensOnANameOfThisHostAndSaysWhatToDoAboutAnother) {
+  tcp::Address reached;
+  tcp::listen_at("localhost", 0, 0, reached);
+  EXPECT_TRUE(reached.ip == "127.0.0.1" || reached.ip == "::1") << reached.ip;
+  try {
+    tcp::listen_at("not a host", 0, 0, reached);
+    ADD_FAILURE() << "it has an address";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("the host name not a host is not known here"), std::string::npos)
+        << error.what();
+  }
+}
+
 // Two ports, one behind the other, that nobody listens on.
 std::uint16_t two_free_ports() {
   for (int turn = 0; turn < 100; ++turn) {

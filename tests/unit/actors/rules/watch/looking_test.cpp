@@ -36,9 +36,18 @@ TEST(Looking, GivesUpAtOnceOnNamesThatNobodyKnows) {
       "that `getent hosts` finds on this machine, or an address");
 }
 
+TEST(Looking, AskedForANameThatNobodyAnswersForItSaysWhatToGiveInstead) {
+  const Looking looking("host2:7100", milliseconds(60000));
+  EXPECT_EQ(looking.final_report({NotFound::name_unanswered, "no name server answered within 1 s"}),
+            "no coordinator at host2:7100 within 60 s: this host name cannot be looked up (no name server "
+            "answered within 1 s); give the host's address instead, or an entry in /etc/hosts, or see which "
+            "name servers /etc/resolv.conf has");
+}
+
 TEST(Looking, GivesUpOtherwiseWhenPatienceIsOver) {
   const Looking looking("host2:7100", milliseconds(2000));
-  for (const NotFound kind : {NotFound::refused, NotFound::no_answer, NotFound::no_coordinator}) {
+  for (const NotFound kind :
+       {NotFound::name_unanswered, NotFound::refused, NotFound::no_answer, NotFound::no_coordinator}) {
     EXPECT_FALSE(looking.gives_up({kind, "x"}, milliseconds(1999)));
     EXPECT_TRUE(looking.gives_up({kind, "x"}, milliseconds(2000)));
     EXPECT_NE(looking.final_report({kind, "x"}).find("within 2 s"), std::string::npos);
