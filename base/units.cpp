@@ -1,9 +1,10 @@
 #include "base/units.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
-
-#include <charconv>
 #include <limits>
 #include <span>
 #include <vector>
@@ -89,6 +90,22 @@ std::string format_duration(std::chrono::milliseconds duration) {
     return "-" + format_with_unit(-static_cast<std::uint64_t>(duration.count()), kDurationUnits);
   }
   return format_with_unit(static_cast<std::uint64_t>(duration.count()), kDurationUnits);
+}
+
+std::string human_duration(std::chrono::duration<double, std::milli> duration) {
+  constexpr double kMost = 1e15;  // 30,000 years
+  const double given = std::isnan(duration.count()) ? 0 : std::clamp(duration.count(), -kMost, kMost);
+  if (given < 0) return "-" + human_duration(-duration);
+  const auto in_units_of = [given](double ms) { return std::llround(given / ms); };
+  const auto two = [](long long amount, long long factor, const char* large, const char* small) {
+    const std::string text = std::to_string(amount / factor) + large;
+    return amount % factor == 0 ? text : text + " " + std::to_string(amount % factor) + small;
+  };
+  if (const auto ms = in_units_of(1); ms < 1000) return std::to_string(ms) + " ms";
+  if (const auto tenths = in_units_of(100); tenths < 1200)
+    return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) + " s";
+  if (const auto seconds = in_units_of(1000); seconds < 3600) return two(seconds, 60, " min", " s");
+  return two(in_units_of(60000), 60, " h", " min");
 }
 
 std::string format_size(std::uint64_t bytes) {

@@ -34,6 +34,10 @@ ParsedUnit<std::uint64_t> parse_size(std::string_view text);
 /// In the largest unit that divides it: 120000 ms is "2min". Reads back as the same value.
 std::string format_duration(std::chrono::milliseconds duration);
 
+/// For people, rounded: "400 ms", "1.5 s", "20 s", "10 min", "2 min 30 s", "1 h 20 min". Takes a duration of
+/// any unit; NaN is "0 ms". Does not read back.
+std::string human_duration(std::chrono::duration<double, std::milli> duration);
+
 /// In the largest binary unit that divides it, else the largest decimal one: 1048576 is "1MiB", 1000 is
 /// "1kB".
 std::string format_size(std::uint64_t bytes);

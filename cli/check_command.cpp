@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "actors/preflight/preflight_apart.hpp"
+#include "base/units.hpp"
 #include "cli/job_arguments.hpp"
 #include "muster/run.hpp"
 
@@ -28,8 +29,8 @@ void print_done(const Preflight& flight) {
   }
   for (const auto& each : flight.contract.left_out)
     std::printf("left out  %s: %s\n", each.check.c_str(), each.why.c_str());
-  std::printf("%s: no broken contract was found in %.1f s\n", flight.job.name.c_str(),
-              static_cast<double>(flight.contract.took.count()) / 1000);
+  std::printf("%s: no broken contract was found in %s\n", flight.job.name.c_str(),
+              human_duration(flight.contract.took).c_str());
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "cli/event_lines.hpp"
 
 #include <cctype>
+#include <chrono>
 #include <map>
 
 #include "base/count_of.hpp"
+#include "base/units.hpp"
 #include "cli/format.hpp"
 #include "config/values/address.hpp"
 
@@ -15,8 +17,8 @@ long long whole(const Event& event, const char* key) {
   return static_cast<long long>(event.integer(key));
 }
 
-std::string seconds(const Event& event, const char* key) {
-  return format("%.1f s", event.number(key) / 1000);
+std::string time_of(const Event& event, const char* key) {
+  return human_duration(std::chrono::duration<double, std::milli>(event.number(key)));
 }
 
 // Of one on another machine, or that is reached over a network.
@@ -38,7 +40,7 @@ std::string waiting(const Event& event) {
   const auto count = [&](const char* key) { return static_cast<std::uint64_t>(event.integer(key)); };
   const std::string loaders = count("loaders") > 0 ? " and " + count_of(count("loaders"), "loader") : "";
   return "waits for " + count_of(count("replicas"), "replica") + loaders + "; fails if none comes for " +
-         seconds(event, "patience_ms") +
+         time_of(event, "patience_ms") +
          format(" (%lld times cluster.start_patience)", whole(event, "patience_times"));
 }
 
@@ -81,22 +83,22 @@ std::string refused(const Event& event) {
 }
 
 std::string late(const Event& event) {
-  std::string text = "late: " + node_of(event) + ": waited " + seconds(event, "waited_ms") + " for " +
+  std::string text = "late: " + node_of(event) + ": waited " + time_of(event, "waited_ms") + " for " +
                      event.text("waited_for");
   if (event.has("cause")) text += " (cause: " + event.text("cause") + ")";
   return text;
 }
 
 std::string paused(const Event& event) {
-  return "paused: waits up to " + seconds(event, "give_up_ms") + " for " + event.text("waits_for");
+  return "paused: waits up to " + time_of(event, "give_up_ms") + " for " + event.text("waits_for");
 }
 
 std::string heard_again(const Event& event) {
-  return "heard again after " + seconds(event, "after_ms") + ": the run goes on";
+  return "heard again after " + time_of(event, "after_ms") + ": the run goes on";
 }
 
 std::string recovered(const Event& event) {
-  return format("recovered: step %lld is done, ", whole(event, "step")) + seconds(event, "after_ms") +
+  return format("recovered: step %lld is done, ", whole(event, "step")) + time_of(event, "after_ms") +
          " after the loss";
 }
 
@@ -117,7 +119,7 @@ std::string went_back(const Event& event) {
 std::string checkpoint_delayed(const Event& event) {
   std::string room = format(" (%lld bytes are needed", whole(event, "needed_bytes"));
   if (event.integer("free_bytes") >= 0) room += format(", %lld are free", whole(event, "free_bytes"));
-  return of_the_run(event) + room + "; tried again in " + seconds(event, "again_ms") + "); " +
+  return of_the_run(event) + room + "; tried again in " + time_of(event, "again_ms") + "); " +
          event.text("advice");
 }
 

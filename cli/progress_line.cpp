@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/bounded/line_output.hpp"
+#include "base/units.hpp"
 #include "cli/event_lines.hpp"
 #include "cli/format.hpp"
 
@@ -46,8 +47,9 @@ void ProgressLine::measure(std::uint64_t samples, std::uint64_t step) {
   if (seconds <= 0 || samples <= first_samples_ || step <= first_step_) return;
   rate_ = format("  %.0f samples/s", static_cast<double>(samples - first_samples_) / seconds);
   if (total_steps_ <= step) return;
-  left_ = format("  %.0f s left", seconds / static_cast<double>(step - first_step_) *
-                                      static_cast<double>(total_steps_ - step));
+  const double left =
+      seconds / static_cast<double>(step - first_step_) * static_cast<double>(total_steps_ - step);
+  left_ = "  " + human_duration(std::chrono::duration<double>(left)) + " left";
 }
 
 void ProgressLine::show(const Progress& progress, const DataFacts& facts) {

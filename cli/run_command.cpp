@@ -15,6 +15,7 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "base/time_of_day.hpp"
+#include "base/units.hpp"
 #include "cli/format.hpp"
 #include "cli/job_arguments.hpp"
 #include "cli/progress_line.hpp"
@@ -121,10 +122,11 @@ std::string wrong_key(const std::string& given) {
 }
 
 void print_summary(const Report& report) {
-  error_output().print(
-      format("completed: %llu steps, %llu samples in %.1f s (%.0f samples/s)  weights_sha256 %s",
-             static_cast<unsigned long long>(report.steps), static_cast<unsigned long long>(report.samples),
-             report.wall_seconds, report.samples_per_second, report.weights_sha256.c_str()));
+  error_output().print(format("completed: %llu steps, %llu samples in %s (%.0f samples/s)  weights_sha256 %s",
+                              static_cast<unsigned long long>(report.steps),
+                              static_cast<unsigned long long>(report.samples),
+                              human_duration(std::chrono::duration<double>(report.wall_seconds)).c_str(),
+                              report.samples_per_second, report.weights_sha256.c_str()));
   if (!report.checkpoint.empty()) error_output().print("weights: " + report.checkpoint);
 }
 

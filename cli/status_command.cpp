@@ -13,6 +13,7 @@
 #include "base/bounded/host_resolver.hpp"
 #include "base/this_machine.hpp"
 #include "base/time_of_day.hpp"
+#include "base/units.hpp"
 #include "cli/format.hpp"
 #include "cli/job_arguments.hpp"
 #include "config/values/address.hpp"
@@ -74,10 +75,7 @@ Target target_of(const po::variables_map& given, const Registry& registry) {
 }
 
 std::string lasted(double seconds) {
-  const auto whole = static_cast<long long>(seconds);
-  if (whole >= 3600) return format("%lld h %lld min", whole / 3600, whole / 60 % 60);
-  if (whole >= 60) return format("%lld min %lld s", whole / 60, whole % 60);
-  return format("%lld s", whole);
+  return human_duration(std::chrono::duration<double>(seconds));
 }
 
 // What is not known is null.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/bounded/line_output.hpp"
+#include "base/units.hpp"
 
 namespace muster {
 
@@ -36,9 +37,8 @@ void CallWatch::report() {
   if ((begun && !call_) || now - told_ < kReportAfter) return;
   told_ = now;
   const std::string what = begun ? call_->what : "what this program does before it calls muster::main";
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - since_).count();
   error_output().print("muster: before the run: " + what + " has been running for " +
-                       std::to_string(seconds) + " s");
+                       human_duration(now - since_));
 }
 
 }  // namespace muster

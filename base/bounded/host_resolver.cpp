@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
+#include "base/units.hpp"
 
 namespace muster {
 
@@ -25,12 +26,8 @@ using Kind = HostAnswer::Kind;
 constexpr std::chrono::milliseconds kSilentMax{1500};  // then it is said what is tried
 constexpr std::chrono::milliseconds kLookAgain{500};   // of a resolver that gives up at once
 
-std::string in_seconds(std::chrono::milliseconds time) {
-  return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
-}
-
 HostAnswer no_answer_within(std::chrono::milliseconds time) {
-  return {Kind::no_answer, {}, "no name server answered within " + in_seconds(time)};
+  return {Kind::no_answer, {}, "no name server answered within " + human_duration(time)};
 }
 
 HostAnswer failed_with(int code, int error) {
@@ -165,7 +162,7 @@ std::string why_no_answer(const std::string& host, std::chrono::milliseconds pat
     const auto most = said ? left : std::min(left, kSilentMax);
     if (resolver.look_up(host, most).kind != Kind::no_answer) return {};
     if (!std::exchange(said, true))
-      say("looks up the host name " + host + " for up to " + in_seconds(patience) +
+      say("looks up the host name " + host + " for up to " + human_duration(patience) +
           ": no name server has answered yet");
     if (Clock::now() - asked < most) std::this_thread::sleep_for(std::min(left, kLookAgain));
   }

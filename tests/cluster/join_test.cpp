@@ -180,7 +180,7 @@ TEST(Join, ACoordinatorSaysForHowManyItWaitsAndFailsIfNobodyComes) {
   EXPECT_EQ(outcome.code, 1);
   expect_parts(
       outcome.err,
-      {"waits for 2 replicas; fails if none comes for 3.0 s (10 times cluster.start_patience)",
+      {"waits for 2 replicas; fails if none comes for 3 s (10 times cluster.start_patience)",
        "muster: failed: no node came for 3000 ms (10 times cluster.start_patience). Missing: 2 replicas; "
        "here: nobody. Start `muster join`"});
 }

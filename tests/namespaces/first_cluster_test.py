@@ -75,7 +75,7 @@ def guide(hosts, folder):
     second.says(f"looks for the coordinator at {address} for up to 60 s: nothing listens there yet", SOON_S)
     coordinator = Program(hosts, 1, folder, "coordinate", "coordinate", "job.toml", "--listen", address, "--insecure")
     coordinator.says(f"on each machine:  muster join --coordinator {address}", 10)
-    coordinator.says("waits for 2 replicas; fails if none comes for 600.0 s (10 times cluster.start_patience)", 10)
+    coordinator.says("waits for 2 replicas; fails if none comes for 10 min (10 times cluster.start_patience)", 10)
     second.says("waits for the run to begin: 1 of 2 replicas is here", 20)
     coordinator.says(f" ({hosts.address(2)}) has come: 1 of 2", 20)
     first = Program(hosts, 1, folder, "join-on-1", "join", "--coordinator", address)

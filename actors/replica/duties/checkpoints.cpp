@@ -7,6 +7,7 @@
 #include "actors/events/event_fields.hpp"
 #include "base/canary.hpp"
 #include "base/check.hpp"
+#include "base/units.hpp"
 #include "muster/error.hpp"
 
 namespace muster {
@@ -159,8 +160,7 @@ void Checkpoints::on(const WriteOverdue& message) {
   late.step = late.kept->place.steps;
   late.records = late.kept->place.records;
   late.samples = late.kept->place.samples;
-  late.error =
-      "the disk has not answered for " + std::to_string(message.waited / std::chrono::seconds(1)) + " s";
+  late.error = "the disk has not answered for " + human_duration(message.waited);
   late.advice = "look at the disk, or at the server of the file system";
   if (!late.last && !late.parting) return report_failed(late);  // no step waits for it
   if (!message.elsewhere && !canary("hung-disk-keeps-all")) return write_elsewhere(std::move(late));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actors/events/event.hpp"
+#include "base/units.hpp"
 #include "transport/collective/transfer/transfer_sender.hpp"
 
 namespace muster {
@@ -148,9 +149,8 @@ void StateDonor::expect_copy() {
 void StateDonor::on(const StateOverdue& message) {
   if (owed_ != std::pair(message.view, message.records) || message.view != context_.view().number) return;
   if (message.looks > 1) return context_.port->to_self(message.waited / kLooksMax, looks_again(message));
-  const std::string reason = "its state is not ready for newcomers after " +
-                             std::to_string(message.waited / std::chrono::seconds(1)) +
-                             " s: the thread that encodes it hangs";
+  const std::string reason = "its state is not ready for newcomers after " + human_duration(message.waited) +
+                             ": the thread that encodes it hangs";
   if (context_.view().replicas.size() > 1) return context_.trouble(reason);
   context_.raise(
       make_event("notice", {{"text", "replica " + std::to_string(context_.setup.slot) + ": " + reason}}));

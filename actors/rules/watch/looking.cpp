@@ -2,15 +2,13 @@
 
 #include <utility>
 
+#include "base/units.hpp"
+
 namespace muster {
 
 namespace {
 
 constexpr std::chrono::milliseconds kSaidAgain{10000};
-
-std::string seconds(std::chrono::milliseconds time) {
-  return std::to_string(time.count() / 1000) + " s";
-}
 
 std::string what_is_wrong(const FailedLook& look) {
   switch (look.kind) {
@@ -58,9 +56,9 @@ std::optional<std::string> Looking::failed(const FailedLook& look, std::chrono::
   said_ = look.kind;
   said_at_ = elapsed;
   const std::string tries =
-      first ? "looks for the coordinator at " + address_ + " for up to " + seconds(patience_)
-            : "has looked for the coordinator at " + address_ + " for " + seconds(elapsed) + " of " +
-                  seconds(patience_);
+      first ? "looks for the coordinator at " + address_ + " for up to " + human_duration(patience_)
+            : "has looked for the coordinator at " + address_ + " for " + human_duration(elapsed) + " of " +
+                  human_duration(patience_);
   return tries + ": " + what_is_wrong(look);
 }
 
@@ -69,7 +67,7 @@ bool Looking::gives_up(const FailedLook& look, std::chrono::milliseconds elapsed
 }
 
 std::string Looking::final_report(const FailedLook& look) const {
-  const std::string when = look.kind == NotFound::name_unknown ? "" : " within " + seconds(patience_);
+  const std::string when = look.kind == NotFound::name_unknown ? "" : " within " + human_duration(patience_);
   return "no coordinator at " + address_ + when + ": " + what_is_wrong(look) + "; " + what_to_do(look.kind);
 }
 

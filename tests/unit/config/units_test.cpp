@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <utility>
+
 namespace muster {
 namespace {
 
@@ -39,6 +43,32 @@ TEST(Units, RefusalsSayWhy) {
   EXPECT_EQ(parse_size("64Mib").nearest, "64MiB");
   EXPECT_EQ(parse_duration("5sec").nearest, "");
   EXPECT_EQ(parse_duration("5S").nearest, "5s");
+}
+
+TEST(Units, DurationsForPeopleAreNeverZeroForLessThanASecond) {
+  const std::pair<milliseconds, const char*> texts[] = {{milliseconds(0), "0 ms"},
+                                                        {milliseconds(1), "1 ms"},
+                                                        {milliseconds(400), "400 ms"},
+                                                        {milliseconds(999), "999 ms"},
+                                                        {milliseconds(1000), "1 s"},
+                                                        {milliseconds(1500), "1.5 s"},
+                                                        {milliseconds(9990), "10 s"},
+                                                        {milliseconds(20000), "20 s"},
+                                                        {milliseconds(22640), "22.6 s"},
+                                                        {milliseconds(60000), "60 s"},
+                                                        {milliseconds(119940), "119.9 s"},
+                                                        {milliseconds(119960), "2 min"},
+                                                        {milliseconds(150400), "2 min 30 s"},
+                                                        {milliseconds(600000), "10 min"},
+                                                        {milliseconds(3599600), "1 h"},
+                                                        {milliseconds(4800000), "1 h 20 min"},
+                                                        {milliseconds(-1500), "-1.5 s"}};
+  for (const auto& [duration, text] : texts) EXPECT_EQ(human_duration(duration), text);
+  EXPECT_EQ(human_duration(std::chrono::duration<double>(0.0636)), "64 ms");
+  EXPECT_EQ(human_duration(std::chrono::nanoseconds(1)), "0 ms");
+  EXPECT_EQ(human_duration(milliseconds::max()), "277777777 h 47 min");
+  EXPECT_EQ(human_duration(milliseconds(std::numeric_limits<std::int64_t>::min())), "-277777777 h 47 min");
+  EXPECT_EQ(human_duration(std::chrono::duration<double>(std::nan(""))), "0 ms");
 }
 
 TEST(Units, FormattedValuesReadBack) {

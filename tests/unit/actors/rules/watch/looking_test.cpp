@@ -19,6 +19,14 @@ TEST(Looking, SaysAtOnceWhatIsTriedAndForHowLong) {
             "(Connection refused)");
 }
 
+TEST(Looking, LessThanASecondIsNotCalledZero) {
+  Looking looking("host2:7100", milliseconds(400));
+  const FailedLook refused{NotFound::refused, "Connection refused"};
+  EXPECT_EQ(looking.failed(refused, milliseconds(3)),
+            "looks for the coordinator at host2:7100 for up to 400 ms: nothing listens there yet (Connection "
+            "refused)");
+}
+
 TEST(Looking, SaysAnotherReasonAtOnce) {
   Looking looking("host2:7100", milliseconds(60000));
   EXPECT_TRUE(looking.failed({NotFound::no_answer, "No route to host"}, milliseconds(0)));
