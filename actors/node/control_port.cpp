@@ -36,7 +36,11 @@ class BoundedScribe final : public caf::io::network::scribe_impl {
  public:
   BoundedScribe(caf::io::network::default_multiplexer& multiplexer, caf::io::network::native_socket socket,
                 std::shared_ptr<OpenSockets> open)
-      : scribe_impl(multiplexer, socket), multiplexer_(multiplexer), socket_(socket), open_(std::move(open)) {
+      : scribe_impl(multiplexer, socket),
+        multiplexer_(multiplexer),
+        socket_(socket),
+        silence_(socket),
+        open_(std::move(open)) {
     open_->add(socket_);
   }
   ~BoundedScribe() override { open_->remove(socket_); }
@@ -49,6 +53,12 @@ class BoundedScribe final : public caf::io::network::scribe_impl {
     scribe_impl::configure_read(fits ? config : receive_policy::at_most(1));
   }
 
+  // After each message that is to be sent, so at least with each heartbeat.
+  void flush() override {
+    silence_.look(BoundedSilence::Time::clock::now());
+    scribe_impl::flush();
+  }
+
   // CAF calls it when it cannot read what has come.
   void graceful_shutdown() override {
     report_refused(multiplexer_.system(),
@@ -59,6 +69,7 @@ class BoundedScribe final : public caf::io::network::scribe_impl {
  private:
   caf::io::network::default_multiplexer& multiplexer_;
   const caf::io::network::native_socket socket_;
+  BoundedSilence silence_;
   std::shared_ptr<OpenSockets> open_;
   bool configured_ = false;
 };
@@ -107,7 +118,6 @@ class BoundedMultiplexer final : public caf::io::network::default_multiplexer {
 
   caf::io::scribe_ptr new_scribe(caf::io::network::native_socket socket) override {
     caf::io::network::keepalive(socket, true);
-    bound_silence(socket);
     return caf::make_counted<BoundedScribe>(*this, socket, open_);
   }
 

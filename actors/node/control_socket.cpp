@@ -1,8 +1,10 @@
 #include "actors/node/control_socket.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kSliceMin{300};
+constexpr std::chrono::milliseconds kLookAgain{500};                          // at a connection
+constexpr std::chrono::milliseconds kAhead = 2 * kUnheardMax;                 // a thread may be late
+constexpr std::chrono::milliseconds kBoundMax = std::chrono::hours(24 * 20);  // fits an int
 
 // 0, or an errno.
 int finish_connecting(int socket, Clock::time_point deadline) {
@@ -36,6 +41,17 @@ int finish_connecting(int socket, Clock::time_point deadline) {
 
 void set(int socket, int level, int option, int value) {
   ::setsockopt(socket, level, option, &value, sizeof value);  // where it is refused TCP's own times hold
+}
+
+// There is more to send, and all that was sent is acknowledged.
+bool answers_without_room(int socket) {
+  int queued = 0, unsent = 0;
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::ioctl(socket, SIOCOUTQ, &queued) != 0 || ::ioctl(socket, SIOCOUTQNSD, &unsent) != 0 ||
+      ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+    return false;
+  return unsent > 0 && queued == unsent && info.tcpi_probes <= 1;  // one may be under way
 }
 
 // As text, without the port; empty if it is not known.
@@ -124,9 +140,10 @@ std::optional<int> connect_within(const std::string& host, std::uint16_t port, s
   return std::nullopt;
 }
 
-void bound_silence(int socket) {
+BoundedSilence::BoundedSilence(int socket) : socket_(socket) {
   const std::string here = host_of(socket, &::getsockname), there = host_of(socket, &::getpeername);
   if (here.empty() || here == there) return;
+  is_bounded_ = true;
   constexpr auto kUnheard_s = std::chrono::duration_cast<std::chrono::seconds>(kUnheardMax);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 1);
@@ -134,6 +151,21 @@ void bound_silence(int socket) {
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, static_cast<int>(kUnheard_s.count()));
   set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kUnheardMax.count()));
   set(socket, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);  // the first retransmissions do not back off
+}
+
+// While there is no room the kernel counts from when that began. So the bound is moved along with the time,
+// as long as probes are answered; and probes come more often than the bound is ahead.
+void BoundedSilence::look(Time now) {
+  if (!is_bounded_ || now - looked_ < kLookAgain) return;
+  looked_ = now;
+  if (!answers_without_room(socket_)) {
+    if (!no_room_since_) return;
+    no_room_since_.reset();
+    return set(socket_, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kUnheardMax.count()));
+  }
+  if (!no_room_since_) no_room_since_ = now;
+  const auto bound = std::chrono::ceil<std::chrono::milliseconds>(now - *no_room_since_) + kAhead;
+  set(socket_, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::min(bound, kBoundMax).count()));
 }
 
 }  // namespace muster

@@ -45,8 +45,25 @@ std::string own_address_towards(const std::string& host, std::chrono::millisecon
                                 HostResolver& resolver = host_resolver());
 
 /// A connection to another host ends when nothing that was sent is acknowledged for kUnheardMax, whether
-/// there is something to send or not. Between processes of one host no link can be cut: there the kernel
-/// tells of an end, and a process that is stopped for long is to be waited for.
-void bound_silence(int socket);
+/// there is something to send or not. A process there that is stopped is waited for, also where its host has
+/// room for no more: the kernel counts what cannot be sent as unacknowledged, though that host answers. If it
+/// ceases to answer then, the connection ends within six times kUnheardMax. Between processes of one host no
+/// link can be cut: there the kernel tells of an end. For one thread at a time.
+class BoundedSilence {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// Of a connection that is open, and outlives this object.
+  explicit BoundedSilence(int socket);
+
+  /// Call it more often than every kUnheardMax. It looks at most twice a second.
+  void look(Time now);
+
+ private:
+  const int socket_;
+  bool is_bounded_ = false;
+  Time looked_{};
+  std::optional<Time> no_room_since_;
+};
 
 }  // namespace muster

@@ -1,7 +1,8 @@
 """coordinator_test.py PROGRAM CASE: the coordinator alone on a host, two replicas on hosts of their own.
 
 CASE is `cut_briefly`, `cut_for_long` (control connections break), `gives_up` (it ends while it is cut off, and is started again),
-`gives_up_soon` (the same, and its host sends what it said last when the link is back), `told_to_end` (SIGTERM while it is cut off) or
+`gives_up_soon` (the same, and its host sends what it said last when the link is back), `told_to_end` (SIGTERM while it is cut off),
+`stands` (its process is stopped for longer than its nodes look for one that is gone, and its host takes nothing more for it) or
 `loses_power`. No replica is lost, steps go
 on meanwhile, none of them is thrown away, and at the end everything is as in a run to which nothing happened.
 
@@ -23,6 +24,8 @@ from run_events import DEADLINE_S, Events, await_that
 
 COORDINATOR = 1  # its host
 REPLICAS = (2, 3)
+UNHEARD_S = 5  # kUnheardMax: a connection on which nothing is acknowledged ends after this time
+ORPHAN_AFTER_S = 2
 GONE = "the coordinator is gone; steps go on"  # says a replica whose connection to it has ended
 CHECKPOINTS = """
 [checkpoint]
@@ -192,6 +195,28 @@ def be_found_again(cluster, closes=False):
     come_back(cluster, done, closes)
 
 
+def waits_for_room(cluster, host):
+    """The host has something to send to the coordinator, and all that it has sent is acknowledged."""
+    shown = subprocess.run([*cluster.hosts.prefix(host), "ss", "-tni", "dport", "=", f":{PORT}"], check=True, stdout=subprocess.PIPE, text=True)
+    return "notsent:" in shown.stdout and "unacked:" not in shown.stdout
+
+
+def stand_still(cluster):
+    """It is not gone: its replicas wait for it, and do not end."""
+    cluster.coordinator.send_signal(signal.SIGSTOP)
+    for host in REPLICAS:
+        await_that(f"host {host} waits for room at the coordinator's", lambda host=host: waits_for_room(cluster, host))
+    time.sleep(UNHEARD_S + ORPHAN_AFTER_S + 2)  # the length of the fault
+    for host in REPLICAS:
+        expect(f"host {host} takes the coordinator for gone", GONE in cluster.words_of(host), False)
+    cluster.coordinator.send_signal(signal.SIGCONT)
+
+
+def little_room(hosts):
+    """The coordinator's host takes little for a process that does not read."""
+    subprocess.run([*hosts.prefix(COORDINATOR), "sysctl", "-qw", "net.ipv4.tcp_rmem=4096 4096 4096"], check=True)
+
+
 def lose_power(cluster):
     cluster.hosts.power_off(COORDINATOR)
     cluster.coordinator.wait()
@@ -210,6 +235,7 @@ CASES = {
     "gives_up": (give_up, ("--set", 'cluster.give_up_after="4s"')),
     "gives_up_soon": (give_up, ("--set", 'cluster.give_up_after="1s"')),  # and the patience: less than a connection may be unheard
     "told_to_end": (told_to_end, ("--set", 'checkpoint.grace="1s"')),
+    "stands": (stand_still, ("--set", f'cluster.orphan_after="{ORPHAN_AFTER_S}s"')),
     "loses_power": (lose_power, ()),
 }
 
@@ -218,6 +244,8 @@ def run_case(case, program, folder):
     act, options = CASES[case]
     expected = reference(program, folder)
     with Hosts(1 + len(REPLICAS)) as hosts:
+        if case == "stands":
+            little_room(hosts)
         cluster = Cluster(hosts, program, folder, *options)
         print(f"-- {case}", flush=True)
         act(cluster)

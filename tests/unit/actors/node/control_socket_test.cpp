@@ -1,11 +1,17 @@
 #include "actors/node/control_socket.hpp"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <future>
+#include <optional>
+#include <vector>
 
+#include "actors/rules/watch/return_time.hpp"
 #include "base/socket_address.hpp"
 
 namespace muster {
@@ -61,6 +67,77 @@ TEST(ControlSocket, ANameThatNobodyAnswersForTakesNoLongerThanItMay) {
   EXPECT_EQ(look.detail, "no name server answered within 50 ms");
   EXPECT_EQ(own_address_towards("host2", 50ms, resolver), "");
   gate.set_value();
+}
+
+std::chrono::milliseconds user_timeout_of(int socket) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  ::getsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, &length);
+  return std::chrono::milliseconds(value);
+}
+
+/// A connection to another host, for which 127.0.0.2 stands; what comes there is not read.
+class SilentHost : public ::testing::Test {
+ protected:
+  SilentHost() {
+    SocketAddress own = *SocketAddress::from_text("127.0.0.2");
+    EXPECT_EQ(::bind(listener_, own.get(), own.length), 0);
+    EXPECT_EQ(::listen(listener_, 1), 0);
+    EXPECT_EQ(::getsockname(listener_, own.get(), &own.length), 0);
+    EXPECT_EQ(::connect(client_, own.get(), own.length), 0);
+    server_ = ::accept(listener_, nullptr, nullptr);
+    silence_.emplace(client_);
+  }
+  ~SilentHost() override {
+    for (const int socket : {listener_, client_, server_}) ::close(socket);
+  }
+  /// Sends, or reads on the other side, until the bound is so; false: not within 20 s.
+  bool sends_until(bool (*holds)(std::chrono::milliseconds)) {
+    return until(holds,
+                 [this] { ::send(client_, bytes_.data(), bytes_.size(), MSG_DONTWAIT | MSG_NOSIGNAL); });
+  }
+  bool reads_until(bool (*holds)(std::chrono::milliseconds)) {
+    return until(holds, [this] {
+      while (::recv(server_, bytes_.data(), bytes_.size(), MSG_DONTWAIT) > 0) continue;
+    });
+  }
+  template <class Act>
+  bool until(bool (*holds)(std::chrono::milliseconds), Act&& act) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (std::chrono::steady_clock::now() < end) {
+      act();
+      now_ += 1s;
+      silence_->look(now_);
+      if (holds(user_timeout_of(client_))) return true;
+    }
+    return false;
+  }
+
+  const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int client_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int server_ = -1;
+  std::vector<char> bytes_ = std::vector<char>(1 << 20);
+  BoundedSilence::Time now_{};
+  std::optional<BoundedSilence> silence_;
+};
+
+TEST_F(SilentHost, IsWaitedForWhileItAnswersAndHasNoRoom) {
+  EXPECT_EQ(user_timeout_of(client_), kUnheardMax);
+  ASSERT_TRUE(sends_until([](auto bound) { return bound > kUnheardMax; }));
+  const auto before = user_timeout_of(client_);
+  EXPECT_TRUE(sends_until([](auto bound) { return bound > 1min; })) << "it moves along with the time";
+  EXPECT_GT(user_timeout_of(client_), before);
+  EXPECT_TRUE(reads_until([](auto bound) { return bound == kUnheardMax; }));
+}
+
+TEST(ControlSocket, WithinAMachineSilenceHasNoBound) {
+  const OpenPort port;
+  ConnectError why;
+  const auto socket = connect_within("127.0.0.1", port.number(), 10s, why);
+  ASSERT_TRUE(socket) << why.text();
+  BoundedSilence(*socket).look(BoundedSilence::Time(1h));
+  EXPECT_EQ(user_timeout_of(*socket), 0ms);
+  ::close(*socket);
 }
 
 TEST(ControlSocket, SaysWhyACoordinatorIsNotFound) {
