@@ -5,7 +5,7 @@
 
 namespace muster {
 
-void WaitForGraph::said(std::uint32_t waiter, std::uint32_t late, const std::string& cause, bool waits,
+void WaitForGraph::said(const NodeName& waiter, const NodeName& late, const std::string& cause, bool waits,
                         Time now) {
   const auto [at, is_new] = said_.try_emplace({waiter, late}, Said{cause, waits, now, now});
   Said& said = at->second;
@@ -15,17 +15,17 @@ void WaitForGraph::said(std::uint32_t waiter, std::uint32_t late, const std::str
     said = {cause, waits, now, now};
 }
 
-bool WaitForGraph::is_settled(std::uint32_t waiter, std::uint32_t late, Time now) const {
+bool WaitForGraph::is_settled(const NodeName& waiter, const NodeName& late, Time now) const {
   const auto said = said_.find({waiter, late});
   return said != said_.end() && now - said->second.first >= settles_;
 }
 
 // All for whom it waits, through others or not.
-std::set<std::uint32_t> WaitForGraph::all_before(std::uint32_t waiter, Time now) const {
-  std::set<std::uint32_t> before;
-  std::vector<std::uint32_t> open{waiter};
+std::set<NodeName> WaitForGraph::all_before(const NodeName& waiter, Time now) const {
+  std::set<NodeName> before;
+  std::vector<NodeName> open{waiter};
   while (!open.empty()) {
-    const std::uint32_t next = open.back();
+    const NodeName next = open.back();
     open.pop_back();
     for (const auto& [edge, said] : said_) {
       if (edge.first != next || !said.waits || now - said.last >= lasts_) continue;
@@ -35,9 +35,9 @@ std::set<std::uint32_t> WaitForGraph::all_before(std::uint32_t waiter, Time now)
   return before;
 }
 
-bool WaitForGraph::waits_itself(std::uint32_t late, Time now) const {
+bool WaitForGraph::waits_itself(const NodeName& late, Time now) const {
   return std::ranges::any_of(all_before(late, now),
-                             [&](std::uint32_t other) { return !all_before(other, now).contains(late); });
+                             [&](const NodeName& other) { return !all_before(other, now).contains(late); });
 }
 
 }  // namespace muster

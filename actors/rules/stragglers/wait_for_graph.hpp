@@ -3,11 +3,12 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "actors/messages/view.hpp"
 
 namespace muster {
 
@@ -22,14 +23,14 @@ class WaitForGraph {
   void clear() { said_.clear(); }
   /// `waiter` says that `late` is late. `waits`: for what that one owes; else that one does not take what it
   /// was sent.
-  void said(std::uint32_t waiter, std::uint32_t late, const std::string& cause, bool waits, Time now);
+  void said(const NodeName& waiter, const NodeName& late, const std::string& cause, bool waits, Time now);
 
   /// Whether it says so, with the same cause, since so long that the late one has said, too, for whom it
   /// waits.
-  bool is_settled(std::uint32_t waiter, std::uint32_t late, Time now) const;
+  bool is_settled(const NodeName& waiter, const NodeName& late, Time now) const;
   /// Whether `late` waits, through others or not, for one that does not wait for it. Where two wait for each
   /// other, neither has another one to blame.
-  bool waits_itself(std::uint32_t late, Time now) const;
+  bool waits_itself(const NodeName& late, Time now) const;
 
  private:
   struct Said {
@@ -38,10 +39,10 @@ class WaitForGraph {
     Time first{0}, last{0};
   };
 
-  std::set<std::uint32_t> all_before(std::uint32_t waiter, Time now) const;
+  std::set<NodeName> all_before(const NodeName& waiter, Time now) const;
 
   Time settles_, lasts_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Said> said_;  // by who waits, and for whom
+  std::map<std::pair<NodeName, NodeName>, Said> said_;  // by who waits, and for whom
 };
 
 }  // namespace muster

@@ -212,12 +212,13 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
     judgement.events.push_back(late_event(message));
   if (message.link_broken || doubt_.in_doubt(now) || has_stood_still(now) || canary("loaders-not-watched"))
     return judgement;
+  waits_.said(message.name, message.late(), message.cause, true, now);
   const std::string held =
       message.name.text() + " has waited for it for " + rounded(message.waited_ms) + " ms";
   if (message.stuck) {
     judgement.losses.push_back({message.late(), message.name.text(),
                                 held + ", and it has done nothing for cluster.straggler.stuck_after"});
-  } else if (straggler_policy(cluster_).evicts && view_.loaders.size() > 1) {
+  } else if (straggler_policy(cluster_).evicts && view_.loaders.size() > 1 && is_to_blame(message, now)) {
     judgement.losses.push_back(
         {message.late(), message.name.text(), held + ", and cluster.straggler.action is \"evict\""});
   }
@@ -228,8 +229,8 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
 // where sums pass through it, one that waits for another's looks like one with a slow link.
 bool ClusterWatch::is_to_blame(const HeldUp& message, Time now) const {
   const bool waits_itself =
-      message.cause == text_of(LateCause::link) && waits_.waits_itself(message.slot, now);
-  return (waits_.is_settled(message.name.slot, message.slot, now) && !waits_itself) ||
+      message.cause == text_of(LateCause::link) && waits_.waits_itself(message.late(), now);
+  return (waits_.is_settled(message.name, message.late(), now) && !waits_itself) ||
          canary("who-waits-is-to-blame");
 }
 
@@ -245,7 +246,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
   // What was said long ago comes when the link is good again.
   if (doubt_.in_doubt(now) || has_stood_still(now)) return judgement;
   if (others_wait)
-    waits_.said(message.name.slot, message.slot, message.cause, message.waited_for != kToTake, now);
+    waits_.said(message.name, message.late(), message.cause, message.waited_for != kToTake, now);
   judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
   const bool can_go = view_.replicas.size() + spares > std::max(cluster_.min_replicas, 1u);

@@ -81,7 +81,8 @@ class ClusterWatch {
   /// Who is late in the view that follows is waited for: each step has one view change for it.
   /// A late one is evicted when it is said again, with the same cause, and for a slow link ("link") only if
   /// it does not wait for another one itself. A loader process is lost by itself: if it is stuck, or if the
-  /// job evicts and another one is left. `spares`: newcomers that could take its place at once.
+  /// job evicts, it is said again, and another one is left. `spares`: newcomers that could take its place at
+  /// once.
   Judgement held_up(const HeldUp& message, Time now, std::size_t spares = 0);
 
   /// What every view from now on carries: its first round is that step, unless some member has the record of
