@@ -2,12 +2,16 @@
 // tear, flip and crash.
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "muster/error.hpp"
@@ -58,7 +62,36 @@ class Disk {
   virtual void keep_private() {}
   /// Bytes that are free; nothing where nobody knows.
   virtual std::optional<std::uint64_t> room() { return std::nullopt; }
+
+  /// See read_as_one and change_as_one, below, which are easier to call.
+  using Calls = std::function<std::any(Disk&)>;
+  enum class Does { reads, changes };
+  virtual std::any as_one(Does, const std::string& what, const Calls& calls) {
+    (void)what;
+    return calls(*this);
+  }
 };
+
+/// Makes several calls, of which none changes anything, as one: a disk whose calls another thread makes
+/// (base/bounded/bounded_disk.hpp) makes all of them there, and they are answered together. `what` names the
+/// calls with all of their arguments. `read` gets the disk, and is on its own: it may run on another thread,
+/// and outlive whoever asked, so it owns all that it uses. Returns what it returns, which is copied. Throws
+/// DiskError, and what `read` throws.
+template <class Read>
+auto read_as_one(Disk& disk, const std::string& what, Read read) {
+  using Answer = std::invoke_result_t<Read, Disk&>;
+  return std::any_cast<Answer>(disk.as_one(
+      Disk::Does::reads, what, [read = std::move(read)](Disk& there) { return std::any(read(there)); }));
+}
+
+/// The same for calls that change something.
+template <class Change>
+void change_as_one(Disk& disk, const std::string& what, Change change) {
+  disk.as_one(Disk::Does::changes, what, [change = std::move(change)](Disk& there) {
+    change(there);
+    return std::any();
+  });
+}
 
 /// What this writer calls a file until it is whole.
 std::string temporary_name(const Disk& disk, const std::string& name);

@@ -11,8 +11,6 @@ namespace muster {
 
 namespace {
 
-constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
-
 std::string without_suffix(const std::string& name, const std::string& suffix) {
   return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
 }

@@ -12,6 +12,9 @@
 
 namespace muster {
 
+/// A larger file is none.
+inline constexpr std::uint64_t kManifestBytesMax = std::uint64_t{64} << 20;
+
 /// One whose manifest can be read; whether its files are whole was not looked at.
 struct ListedCheckpoint {
   std::string manifest;

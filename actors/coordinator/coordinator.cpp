@@ -61,7 +61,7 @@ void CoordinatorState::start(Self self, CoordinatorSetup setup) {
   run_.term.set_writer(std::random_device{}() + 1ull);
   self->set_exception_handler([this](caf::scheduled_actor*, std::exception_ptr& thrown) -> caf::error {
     run_ending_.fail_of(thrown);
-    finish();  // no tick comes any more
+    run_ending_.finish_at_once();  // no tick comes any more
     return caf::exit_reason::unhandled_exception;
   });
   run_.membership = std::make_unique<Membership>(run_.setup.job);
@@ -130,12 +130,12 @@ void CoordinatorState::on(const Tick& message) {
   if (message.once) return view_change_.ask_to_close();
   skip_own_standstill();
   self_->delayed_send(self_, kCoordinatorTick, message);
+  if (checkpoints_.verdicts.tries_again()) suspect_checkpoints_.mark_suspects_again();
   if (run_.end.decided()) {
     if (run_.end.parting_is_over(port_.now())) finish();
     return;
   }
   const auto& cluster = run_.setup.job.cluster;
-  if (checkpoints_.verdicts.tries_again()) suspect_checkpoints_.mark_suspects_again();
   members_.pulse_if_due();
   departures_.judge_cut_off();
   if (run_.end.keeping_is_over(port_.now())) {

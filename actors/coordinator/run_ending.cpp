@@ -80,6 +80,7 @@ void RunEnding::last_view() {
 
 void RunEnding::on(const Checkpointed& message) {
   suspect_checkpoints_.mark_suspects_again();
+  checkpoints_.known->others_write();
   if (message.view < checkpoints_.back_in) return;  // it was set aside
   if (checkpoints_.known->refuses(message)) return;
   if (checkpoints_.suspects.hold(message.step))
@@ -225,7 +226,17 @@ void RunEnding::conclude(const std::string& outcome, const std::string& reason) 
   if (!waits || run_.membership->none_alive()) finish();
 }
 
+// Without the marks --resume may go on from such a checkpoint.
+bool RunEnding::waits_for_marks() const {
+  return suspect_checkpoints_.marks_are_late() && !run_.term.taken_over() &&
+         run_.end.may_wait_for_marks(port_.now());
+}
+
 void RunEnding::finish() {
+  if (!waits_for_marks()) finish_at_once();
+}
+
+void RunEnding::finish_at_once() {
   if (!run_.end.finish()) return;
   run_.report.epochs = run_.epochs.counted();
   try {

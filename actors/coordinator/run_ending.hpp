@@ -56,13 +56,18 @@ class RunEnding {
   /// A pause has lasted as long as it may: one of those that are left writes what they hold before all go.
   void give_up();
   void conclude(const std::string& outcome, const std::string& reason);
+  /// The run is over. It waits, for a bounded time, for a disk that has not answered yet whether it marks
+  /// checkpoints that may hold wrong results: then it is called again at later ticks.
   void finish();
+  /// The same, and waits for nothing: no tick comes any more.
+  void finish_at_once();
 
  private:
   void state_kept(const Checkpointed& message);
   void end_as_asked();
   bool all_know() const;
   bool may_be_found_again(const std::string& outcome) const;
+  bool waits_for_marks() const;
   void sum_up();
 
   RunFacts& run_;

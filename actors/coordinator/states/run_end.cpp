@@ -31,6 +31,10 @@ bool RunEnd::parting_is_over(Time now) const {
   return decided_at_ && now - *decided_at_ >= kPartingPatience;
 }
 
+bool RunEnd::may_wait_for_marks(Time now) const {
+  return decided_at_ && !finished_ && now - *decided_at_ < kMarksMax;
+}
+
 bool RunEnd::finish() {
   return !std::exchange(finished_, true);
 }

@@ -49,6 +49,8 @@ class RunEnd {
   bool decided() const { return decided_at_.has_value(); }
   /// Nodes have had their time to let go.
   bool parting_is_over(Time now) const;
+  /// A disk that is slow may still mark checkpoints that may hold wrong results.
+  bool may_wait_for_marks(Time now) const;
   /// The run fails, for no member is heard.
   void give_up_silence() { gives_up_silence_ = true; }
   bool gives_up_silence() const { return gives_up_silence_; }
@@ -66,6 +68,8 @@ class RunEnd {
   // How long nodes may take to let go after a completed run, before the run is over without their last
   // report.
   static constexpr Duration kPartingPatience = std::chrono::seconds(2);
+
+  static constexpr Duration kMarksMax = std::chrono::seconds(10);
 
   struct Keeping {
     std::string outcome, reason;

@@ -1,6 +1,7 @@
 #include "actors/coordinator/views/suspect_checkpoints.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 
 #include "actors/checkpoint/checkpoint_verdicts.hpp"
@@ -17,6 +18,11 @@ namespace {
 
 // What is written where it is not mounted would be lost.
 constexpr const char* kAway = "the folder cannot be read now, or is not mounted";
+
+// Whether it is away is known on the thread of the disk alone.
+void expect_there(Disk& folder, const FolderSight& sight) {
+  if (sight.is_away(folder)) throw DiskError(ENOENT, kAway);
+}
 
 // What the disk said to a change.
 std::string refusal_of(const std::function<void()>& change) {
@@ -58,10 +64,7 @@ void SuspectCheckpoints::set_suspects_aside(std::uint64_t from) {
   checkpoints_.verdicts.add(from);
   checkpoints_.known->forget_from(from);
   const std::string refusal = mark_suspects();
-  const std::string stay = checkpoints_.known->is_away() ? kAway : refusal_of([&] {
-    set_checkpoints_aside(*run_.setup.checkpoints, run_.setup.job_hash, from - 1,
-                          checkpoints_.verdicts.history());
-  });
+  const std::string stay = refusal_of([&] { rename_suspects(from); });
   const auto notice = checkpoints_.verdicts.set_aside(refusal.empty(), stay.empty());
   if (notice == AttemptVerdicts::Notice::none) return;
   const std::string those =
@@ -75,12 +78,33 @@ void SuspectCheckpoints::set_suspects_aside(std::uint64_t from) {
                                     refusal}}));
 }
 
+void SuspectCheckpoints::rename_suspects(std::uint64_t from) const {
+  const std::uint64_t history = checkpoints_.verdicts.history();
+  change_as_one(*run_.setup.checkpoints,
+                "set aside from step " + std::to_string(from) + " of " + std::to_string(history),
+                [sight = checkpoints_.known->sight(), from, history](Disk& folder) {
+                  expect_there(folder, sight);
+                  set_checkpoints_aside(folder, sight.job_hash, from - 1, history);
+                });
+}
+
 // All verdicts of this coordinator. What the disk said, if it takes them not.
-std::string SuspectCheckpoints::mark_suspects() const {
-  return checkpoints_.known->is_away() ? kAway : refusal_of([&] {
-    for (const Verdict& verdict : checkpoints_.verdicts.all())
-      add_verdict(*run_.setup.checkpoints, run_.setup.job_hash, verdict);
-  });
+std::string SuspectCheckpoints::mark_suspects() {
+  marks_are_late_ = false;
+  std::string what = "mark";
+  for (const Verdict& verdict : checkpoints_.verdicts.all())
+    what += " " + std::to_string(verdict.from_step) + " of " + std::to_string(verdict.history);
+  try {
+    change_as_one(*run_.setup.checkpoints, what,
+                  [sight = checkpoints_.known->sight(), all = checkpoints_.verdicts.all()](Disk& folder) {
+                    expect_there(folder, sight);
+                    for (const Verdict& verdict : all) add_verdict(folder, sight.job_hash, verdict);
+                  });
+    return {};
+  } catch (const DiskError& error) {
+    marks_are_late_ = error.code() == ETIMEDOUT;
+    return error.what();
+  }
 }
 
 void SuspectCheckpoints::mark_suspects_again() {
@@ -91,8 +115,7 @@ void SuspectCheckpoints::mark_suspects_again() {
 
 void SuspectCheckpoints::remember_verdicts() {
   if (!run_.setup.checkpoints) return;
-  const auto from =
-      checkpoints_.verdicts.remember(readable_verdicts(*run_.setup.checkpoints, run_.setup.job_hash));
+  const auto from = checkpoints_.verdicts.remember(checkpoints_.known->verdicts_there());
   if (from) checkpoints_.suspects.suspected_before(*from);
 }
 
@@ -102,7 +125,7 @@ void SuspectCheckpoints::remember_going_back() {
     return;
   checkpoints_.back_in = run_.view.number;
   if (!run_.view.back || !run_.setup.checkpoints) return;
-  const auto noted = readable_verdicts(*run_.setup.checkpoints, run_.setup.job_hash);
+  const auto noted = checkpoints_.known->verdicts_there();
   if (checkpoints_.verdicts.add_abandoned(run_.view.history, run_.view.source.step, noted))
     checkpoints_.verdicts.mark(mark_suspects().empty());
 }
@@ -121,9 +144,10 @@ void SuspectCheckpoints::begin_history() {
   if (!run_.setup.checkpoints) return;
   checkpoints_.known->look();
   try {
-    read_verdicts(*run_.setup.checkpoints, run_.setup.job_hash);
+    const auto there = checkpoints_.known->manifests();
+    read_verdicts(*there, run_.setup.job_hash);
     checkpoints_.verdicts.begin(
-        next_history(*run_.setup.checkpoints, run_.setup.job.name, run_.setup.job_hash,
+        next_history(*there, run_.setup.job.name, run_.setup.job_hash,
                      run_.setup.resume ? run_.setup.resume->manifest : std::string()));
   } catch (const DiskError& error) {
     // One that no verdict in the folder is about, as far as chance goes.

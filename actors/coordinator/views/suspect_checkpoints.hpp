@@ -44,18 +44,22 @@ class SuspectCheckpoints {
   void set_suspects_aside(std::uint64_t from);
   /// The disk did not take the verdicts before.
   void mark_suspects_again();
+  /// The disk has not answered yet whether it takes them.
+  bool marks_are_late() const { return !checkpoints_.verdicts.marked() && marks_are_late_; }
   /// The verdicts in the folder on the attempt of the members that come back.
   void remember_verdicts();
   /// That the view of the members that come back went back.
   void remember_going_back();
 
  private:
-  std::string mark_suspects() const;
+  std::string mark_suspects();
+  void rename_suspects(std::uint64_t from) const;
 
   RunFacts& run_;
   CheckpointFacts& checkpoints_;
   JournalKeeper& journal_;
   CoordinatorPort& port_;
+  bool marks_are_late_ = false;
 };
 
 }  // namespace muster

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "actors/checkpoint/folder_copy.hpp"
+
 namespace muster {
 
 // As many reports as stay in the folder: the last checkpoint may be of a step whose results turn out to be
@@ -13,14 +15,38 @@ KnownCheckpoints::KnownCheckpoints(std::shared_ptr<Disk> folder, const Job& job,
                                    const AttemptVerdicts& verdicts)
     : folder_(std::move(folder)),
       job_(job.name),
-      job_hash_(std::move(job_hash)),
+      sight_{std::move(job_hash)},
       reports_max_(std::max(job.checkpoint.keep, job.train.in_parts() ? 2u : 1u)),
       verdicts_(verdicts) {}
 
-void KnownCheckpoints::look() {
-  if (!folder_ || saw_any_) return;
+bool FolderSight::is_away(Disk& folder) const {
   try {
-    saw_any_ = holds_any_checkpoint(*folder_, job_hash_);
+    const bool any = holds_any_checkpoint(folder, job_hash);
+    return saw_any && !any;
+  } catch (const DiskError&) {
+    return saw_any || knows_of_one;
+  }
+}
+
+std::shared_ptr<Disk> KnownCheckpoints::manifests() const {
+  if (held_) return held_;
+  const std::string& job_hash = sight_.job_hash;
+  return read_as_one(*folder_, "manifests after change " + std::to_string(written_),
+                     [job_hash](Disk& there) { return copy_of_manifests(there, job_hash); });
+}
+
+std::vector<Verdict> KnownCheckpoints::verdicts_there() const {
+  try {
+    return read_verdicts(*manifests(), sight_.job_hash);
+  } catch (const DiskError&) {
+    return {};
+  }
+}
+
+void KnownCheckpoints::look() {
+  if (!folder_ || sight_.saw_any) return;
+  try {
+    sight_.saw_any = holds_any_checkpoint(*manifests(), sight_.job_hash);
   } catch (const DiskError&) {
     // It is looked at again with the next checkpoint.
   }
@@ -29,17 +55,16 @@ void KnownCheckpoints::look() {
 bool KnownCheckpoints::is_away() const {
   if (!folder_) return false;
   try {
-    const bool any = holds_any_checkpoint(*folder_, job_hash_);
-    return saw_any_ && !any;
+    return sight_.is_away(*manifests());
   } catch (const DiskError&) {
-    return saw_any_ || knows_of_one_;
+    return sight_.saw_any || sight_.knows_of_one;
   }
 }
 
 std::optional<std::vector<ListedCheckpoint>> KnownCheckpoints::listed() const {
   if (!folder_) return std::nullopt;
   try {
-    auto all = held_ ? *held_ : list_checkpoints(*folder_, job_hash_);
+    auto all = list_checkpoints(*manifests(), sight_.job_hash);
     std::erase_if(all,
                   [&](const ListedCheckpoint& each) { return verdicts_.are_on(each.history, each.step); });
     return all;
@@ -50,7 +75,12 @@ std::optional<std::vector<ListedCheckpoint>> KnownCheckpoints::listed() const {
 
 void KnownCheckpoints::hold() {
   held_.reset();
-  held_ = listed();
+  if (!folder_) return;
+  try {
+    held_ = manifests();
+  } catch (const DiskError&) {
+    // Whoever asks now hears so.
+  }
 }
 
 bool KnownCheckpoints::finds(const std::string& manifest) const {
@@ -60,11 +90,11 @@ bool KnownCheckpoints::finds(const std::string& manifest) const {
 
 bool KnownCheckpoints::is_gone(const std::string& manifest) const {
   const auto all = listed();
-  if (!all || is_away() || !saw_any_) return false;
+  if (!all || is_away() || !sight_.saw_any) return false;
   if (std::ranges::any_of(*all, [&](const auto& each) { return each.manifest == manifest; })) return false;
   try {
     std::string why;
-    manifest_in(*folder_, manifest, why);
+    manifest_in(*manifests(), manifest, why);
     return true;
   } catch (const DiskError& error) {
     return !may_pass(error);
@@ -75,9 +105,9 @@ bool KnownCheckpoints::is_missed(const std::string& manifest) const {
   if (!folder_ || is_away()) return false;
   try {
     if (finds(manifest)) return true;
-    if (!holds_any_checkpoint(*folder_, job_hash_)) return true;
+    if (!holds_any_checkpoint(*manifests(), sight_.job_hash)) return true;
     std::string why;
-    manifest_in(*folder_, manifest, why);
+    manifest_in(*manifests(), manifest, why);
     return false;  // there is a verdict on it, or it is damaged
   } catch (const DiskError& error) {
     return may_pass(error);  // it may be there
@@ -87,10 +117,10 @@ bool KnownCheckpoints::is_missed(const std::string& manifest) const {
 std::optional<std::string> KnownCheckpoints::hidden_before(std::uint64_t step) const {
   if (!folder_) return std::nullopt;
   if (is_away()) return "the coordinator cannot list it, or it is not mounted";
-  if (!saw_any_ && !knows_of_one_) return std::nullopt;
+  if (!sight_.saw_any && !sight_.knows_of_one) return std::nullopt;
   const auto good = good_before(step);
   try {
-    return refused_between(*folder_, job_, good ? std::optional(good->step) : std::nullopt, step,
+    return refused_between(*manifests(), job_, good ? std::optional(good->step) : std::nullopt, step,
                            [&](const std::string& manifest) { return is_passed_over(manifest); });
   } catch (const DiskError& error) {
     return error.what();

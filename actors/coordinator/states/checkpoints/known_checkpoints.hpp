@@ -2,6 +2,10 @@
 // and what members report. A folder that could be read before, and cannot be now or is empty, is away: its
 // server cannot be reached, or it is not mounted. One that was empty all the time may be another host's:
 // there only reports of members count. Reads the folder, and writes nothing. For one thread at a time.
+//
+// Each question reads all that it needs as one call of the disk (folder_copy.hpp). So a disk that is slow
+// (bounded_disk.hpp) has answered when the same is asked again, and then all questions are answered from
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +24,15 @@
 
 namespace muster {
 
+/// What makes out a folder that is away: the coordinator has seen checkpoints there, or others have.
+struct FolderSight {
+  std::string job_hash;
+  bool saw_any = false, knows_of_one = false;
+
+  /// Blocks.
+  bool is_away(Disk& folder) const;
+};
+
 class KnownCheckpoints {
  public:
   /// `folder`: null if the job writes none. The verdicts are those of the run as they become.
@@ -31,6 +44,13 @@ class KnownCheckpoints {
   /// Whether there are any; not looked at again once there were.
   void look();
   bool is_away() const;
+  const FolderSight& sight() const { return sight_; }
+  /// What is there to read, at one moment. Only if there is a folder. Throws DiskError.
+  std::shared_ptr<Disk> manifests() const;
+  /// The verdicts there; none where they cannot be read.
+  std::vector<Verdict> verdicts_there() const;
+  /// A member has changed the folder: what a slow disk was asked before counts no more.
+  void others_write() { ++written_; }
   /// Whether it can be read now, or there is none.
   bool can_be_listed() const { return !folder_ || listed().has_value(); }
   bool finds(const std::string& manifest) const;
@@ -61,7 +81,7 @@ class KnownCheckpoints {
   /// It is written.
   void reported(const Checkpointed& report);
   /// There is at least one, whatever the folder says.
-  void know_of_one() { knows_of_one_ = true; }
+  void know_of_one() { sight_.knows_of_one = true; }
   /// Steps from `from` on count no more.
   void forget_from(std::uint64_t from);
   void forget_reports() { reports_.clear(); }
@@ -93,12 +113,12 @@ class KnownCheckpoints {
   void remember(const Checkpointed& report);
 
   std::shared_ptr<Disk> folder_;
-  std::string job_, job_hash_;
+  std::string job_;
+  FolderSight sight_;
   std::size_t reports_max_;
   const AttemptVerdicts& verdicts_;
-  bool saw_any_ = false;
-  bool knows_of_one_ = false;
-  std::optional<std::vector<ListedCheckpoint>> held_;
+  std::uint64_t written_ = 0;         // how often others have changed the folder
+  std::shared_ptr<Disk> held_;        // null: it is read anew each time
   std::deque<Checkpointed> reports_;  // the last ones, by record
   std::map<std::string, std::uint32_t> passed_over_;
   Checkpointed last_;
