@@ -66,6 +66,7 @@ class MemoryJournal final : public Journal {
     const auto death = std::exchange(disk_->death, JournalDisk::Death::none);
     if (death == JournalDisk::Death::before) return die_();
     refuse_usurped(entry, disk_->entry, "memory");
+    writer_ = entry.writer;
     if (disk_->full) throw Error("the disk is full");
     if (disk_->silent) {
       disk_->late = entry;
@@ -76,11 +77,17 @@ class MemoryJournal final : public Journal {
     if (disk_->silent) throw Error("the disk has not answered");
   }
 
+  FreeNumbers numbers_there() const override {
+    return writer_ != 0 && disk_->entry && disk_->entry->writer == writer_ ? disk_->entry->free
+                                                                           : FreeNumbers{};
+  }
+
  private:
   std::shared_ptr<JournalDisk> disk_;
   std::function<bool()> alive_;
   std::function<void()> die_;
   bool has_read_ = false;
+  std::uint64_t writer_ = 0;
 };
 
 }  // namespace muster::simulation

@@ -53,9 +53,9 @@ void Arrivals::admit(const Join& message, const node_actor& actor) {
   if (!refusal.empty()) return refuse(actor, who, refusal);
   if (free != run_.membership->admission().free_numbers()) {
     try {
-      journal_.note(run_.view);  // its number is never given again
+      journal_.note_number_of(who);  // its number is never given again
     } catch (const Error& error) {
-      run_.membership->lost(who);
+      run_.membership->admission().take_back(who);
       return refuse(actor, who, std::string("the journal cannot be written: ") + error.what(), true);
     }
     members_.pulse();  // the members know of it before it does

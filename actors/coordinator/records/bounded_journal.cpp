@@ -20,13 +20,16 @@ struct BoundedJournal::Disk {
     }
     const MutexLock lock(mutex);
     refusal = refused_with;
-    if (!refusal) written = text;
+    if (refusal) return;
+    written = text;
+    numbers = entry.free;
   }
 
   const std::shared_ptr<Journal> journal;
   Mutex mutex;
   std::exception_ptr refusal MUSTER_GUARDED_BY(mutex);  // of the last entry
   std::string written MUSTER_GUARDED_BY(mutex);         // the last entry that was accepted, as its text
+  FreeNumbers numbers MUSTER_GUARDED_BY(mutex);         // the same entry's
 };
 
 BoundedJournal::BoundedJournal(std::shared_ptr<Journal> journal, std::string where, const Waits& waits)
@@ -49,7 +52,7 @@ std::optional<JournalEntry> BoundedJournal::read() {
           answer->refusal = std::current_exception();
         }
       },
-      std::exchange(has_read_, true) ? waits_.answer : waits_.first_read);
+      std::exchange(has_read_, true) ? waits_.answer : waits_.first);
   if (outcome != BoundedCalls::Outcome::returned) not_answered();
   if (answer->refusal) std::rethrow_exception(answer->refusal);
   return std::move(answer->entry);
@@ -57,9 +60,11 @@ std::optional<JournalEntry> BoundedJournal::read() {
 
 void BoundedJournal::write(const JournalEntry& entry) {
   const std::string text = encode_journal(entry);
-  if (owed_ && calls_.idle() && written_late(text)) return;
+  const bool has_answered = calls_.idle();  // what it answers from here on is heard the next time
+  if (owed_ && has_answered && written_late(text)) return;
+  if (owed_ && !has_answered && text == asked_) not_answered();
   const auto call = [disk = disk_, entry, text] { disk->write(entry, text); };
-  switch (calls_.make(call, waits_.answer)) {
+  switch (calls_.make(call, std::exchange(has_written_, true) ? waits_.answer : waits_.first)) {
     case BoundedCalls::Outcome::returned:
       break;
     case BoundedCalls::Outcome::not_begun:
@@ -67,10 +72,16 @@ void BoundedJournal::write(const JournalEntry& entry) {
       [[fallthrough]];
     case BoundedCalls::Outcome::under_way:
       owed_ = true;
+      asked_ = text;
       not_answered();
   }
   const MutexLock lock(disk_->mutex);
   if (disk_->refusal) std::rethrow_exception(disk_->refusal);
+}
+
+FreeNumbers BoundedJournal::numbers_there() const {
+  const MutexLock lock(disk_->mutex);
+  return disk_->numbers;
 }
 
 // A disk that always takes longer than it is waited for would else never have written what is asked for. The

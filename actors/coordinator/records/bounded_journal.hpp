@@ -16,7 +16,8 @@ namespace muster {
 ///
 /// `write` waits for the disk for at most `answer`, and then throws Error, which says for how long the disk
 /// has not answered. Until the disk has answered each further call throws the same at once, and the newest
-/// entry is written next. A write that succeeds is behind all earlier ones.
+/// entry is written next. A write that succeeds is behind all earlier ones. Whoever asks for the same entry
+/// again, when it was written late, hears that it is written; and `numbers_there` has its numbers.
 ///
 /// So the journal may hold an entry that the coordinator counts as refused. That is safe: a coordinator that
 /// dies behind any write leaves the same, and the next one goes on with what the members tell it
@@ -25,13 +26,12 @@ namespace muster {
 /// counts more (adoption.cpp).
 class BoundedJournal final : public Journal {
  public:
-  /// When the coordinator starts it listens to nobody, so that its first read may take this long.
-  static constexpr std::chrono::milliseconds kFirstReadMax{10000};
   /// The destructor waits so long for entries to come to the disk, then it leaves the thread behind.
   static constexpr std::chrono::milliseconds kPartingMax{2000};
 
   struct Waits {
-    std::chrono::milliseconds first_read = kFirstReadMax, answer = kDiskAnswerMax, parting = kPartingMax;
+    std::chrono::milliseconds first = kFirstDiskAnswerMax;  ///< for the first read, and the first entry
+    std::chrono::milliseconds answer = kDiskAnswerMax, parting = kPartingMax;
   };
 
   /// `where`: the file, for people.
@@ -39,6 +39,7 @@ class BoundedJournal final : public Journal {
 
   std::optional<JournalEntry> read() override;
   void write(const JournalEntry& entry) override;
+  FreeNumbers numbers_there() const override;
 
  private:
   struct Disk;  // what the other thread uses
@@ -49,8 +50,9 @@ class BoundedJournal final : public Journal {
   const std::shared_ptr<Disk> disk_;
   const std::string where_;
   const Waits waits_;
-  bool has_read_ = false;
+  bool has_read_ = false, has_written_ = false;
   bool owed_ = false;  // an entry was not answered when its caller was told so
+  std::string asked_;  // that one, or the one behind it: the last that was asked for
   BoundedCalls calls_;
 };
 

@@ -52,6 +52,10 @@ class Journal {
   virtual std::optional<JournalEntry> read() = 0;
   /// On disk when it returns. Throws Error; TakenOver as refuse_usurped.
   virtual void write(const JournalEntry& entry) = 0;
+  /// A coordinator that is started again gives none below these: they are in the last entry that this object
+  /// has put on disk, also where its caller was told that the disk has not answered. Does not ask the disk.
+  /// 0: that is not known, and each is written.
+  virtual FreeNumbers numbers_there() const { return {}; }
 };
 
 /// In a file, held by one coordinator as long as the object lives: a second one throws Error, also

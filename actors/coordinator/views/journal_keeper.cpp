@@ -10,13 +10,20 @@
 
 namespace muster {
 
+namespace {
+
+// While a disk takes long for each entry, so many newcomers wait for one of them together.
+constexpr std::uint32_t kReserved = 16;
+
+}  // namespace
+
 void JournalKeeper::note(const View& view, bool ended) {
   if (!run_.setup.journal || (canary("no-journal") && view.number > 0)) return;
   const bool goes_back = view.back && view.number != run_.view.number;
   try {
     run_.setup.journal->write({run_.setup.job_hash, run_.term.number(), view.number == 0 ? beginning() : view,
-                               run_.membership->admission().free_numbers(), ended, run_.report.completed(),
-                               run_.report.steps, run_.report.samples, run_.report.weights_sha256,
+                               numbers(), ended, run_.report.completed(), run_.report.steps,
+                               run_.report.samples, run_.report.weights_sha256,
                                run_.report.completed() ? run_.epochs.counted() : std::vector<EpochEnd>{},
                                run_.first_view, goes_back ? 0 : checkpoints_.suspects.from(),
                                checkpoints_.suspects.doubt_from(), run_.term.writer()});
@@ -24,6 +31,23 @@ void JournalKeeper::note(const View& view, bool ended) {
     run_.pending.noted();
   } catch (const TakenOver& error) {
     taken_over(error.what());
+    throw;
+  }
+}
+
+FreeNumbers JournalKeeper::numbers() {
+  noted_.beyond(run_.membership->admission().free_numbers());
+  return noted_;
+}
+
+void JournalKeeper::note_number_of(const NodeName& newcomer) {
+  if (!run_.setup.journal) return;
+  FreeNumbers there = run_.setup.journal->numbers_there();
+  if (newcomer.slot < there.of(newcomer)) return;
+  try {
+    note(run_.view);
+  } catch (const Error&) {
+    noted_.beyond(NodeName{newcomer.loader, newcomer.slot + kReserved});
     throw;
   }
 }

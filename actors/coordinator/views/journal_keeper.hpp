@@ -19,6 +19,10 @@ class JournalKeeper {
   /// Throws Error if it cannot be written; TakenOver, once the run has ended here, if another coordinator has
   /// written into it.
   void note(const View& view, bool ended = false);
+  /// The number of this newcomer is in the journal when it returns: nobody gives it again. Throws as `note`;
+  /// then the next entries count more of them as given, so that nothing is to be written for newcomers that
+  /// try again once the disk has answered.
+  void note_number_of(const NodeName& newcomer);
   /// Whether the view is in the journal. If not, members keep what they hold, and it is tried again; the last
   /// view of a run waits for no journal.
   bool noted(const View& view);
@@ -41,12 +45,14 @@ class JournalKeeper {
  private:
   void taken_over(const std::string& reason);
   View beginning() const;
+  FreeNumbers numbers();
 
   RunFacts& run_;
   const CheckpointFacts& checkpoints_;
   CoordinatorPort& port_;
   NodeConnections& connections_;
   EndActions& ending_;
+  FreeNumbers noted_;  // each entry has at least these: one before may have come to the disk
 };
 
 }  // namespace muster

@@ -54,6 +54,11 @@ Admission::Answer Admission::join(const Join& join) {
   return {name, {}};
 }
 
+void Admission::take_back(const NodeName& name) {
+  nodes_.all().erase(name);
+  if (free_.of(name) == name.slot + 1) --free_.of(name);
+}
+
 void Admission::given(const View& view) {
   for (const auto* members : {&view.replicas, &view.loaders}) {
     for (const Member& member : *members) free_.beyond(member.name);

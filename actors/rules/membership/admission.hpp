@@ -24,6 +24,8 @@ class Admission {
     std::string refusal;
   };
   Answer join(const Join& join);
+  /// Of the last one that joined, if its number was a new one: it was told none, and the next one gets it.
+  void take_back(const NodeName& name);
   const FreeNumbers& free_numbers() const { return free_; }
   /// Others were given, as a node says.
   void given(const FreeNumbers& free) { free_.beyond(free); }

@@ -102,7 +102,7 @@ TEST_F(BoundedJournalTest, AReadThatIsNotAnsweredIsRefused) {
 
 TEST_F(BoundedJournalTest, TheFirstReadIsWaitedForLonger) {
   journal_ = std::make_unique<BoundedJournal>(there_, "the file",
-                                              BoundedJournal::Waits{.first_read = kLong, .answer = kShort});
+                                              BoundedJournal::Waits{.first = kLong, .answer = kShort});
   there_->gate.close();
   std::thread opens([this] {
     there_->gate.await_someone();
@@ -129,12 +129,11 @@ TEST_F(BoundedJournalTest, TheNewestEntryFollowsTheOneUnderWay) {
 TEST_F(BoundedJournalTest, AnEntryThatWasWrittenLateIsNotWrittenAgain) {
   there_->gate.close();
   make(kShort);
-  refusal_of(of_view(1));
+  for (int tries = 0; tries < 3; ++tries) refusal_of(of_view(1));
   there_->gate.open();
   write_until_answered(of_view(1));
-  EXPECT_EQ(there_->views.back(), 1u);
-  const auto writes = there_->views.size();
-  EXPECT_LE(writes, 2u) << "one under way, and one that followed it";
+  journal_.reset();
+  EXPECT_EQ(there_->views, (std::vector<std::uint32_t>{1}));
 }
 
 TEST_F(BoundedJournalTest, AnEntryThatSucceedsIsBehindThoseThatWereLate) {
