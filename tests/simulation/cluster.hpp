@@ -114,6 +114,8 @@ class Cluster {
     *away_from_nodes_ = from_nodes;
     *away_from_coordinator_ = from_coordinator;
   }
+  /// How long the coordinator's calls of that folder take; 0: they are answered at once.
+  void set_folder_slow(Nanoseconds takes) { *folder_takes_ = takes; }
   bool disk_is_away_from_coordinator() const { return *away_from_coordinator_ != Away::no; }
   /// An error, and no empty folder, which may be another host's.
   bool coordinator_disk_refuses() const {
@@ -266,6 +268,7 @@ class Cluster {
   std::unique_ptr<ControlNet> control_;
   std::shared_ptr<Alive> things_ = std::make_shared<Alive>();
   std::shared_ptr<Away> away_from_nodes_ = std::make_shared<Away>(Away::no);
+  std::shared_ptr<Nanoseconds> folder_takes_ = std::make_shared<Nanoseconds>(0);
   std::shared_ptr<Away> away_from_coordinator_ = std::make_shared<Away>(Away::no);
   std::shared_ptr<JournalDisk> journal_ = std::make_shared<JournalDisk>();
   coordinator_actor coordinator_;

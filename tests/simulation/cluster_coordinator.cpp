@@ -7,6 +7,7 @@
 #include "muster/job_file.hpp"
 #include "muster/run.hpp"
 #include "tests/simulation/cluster.hpp"
+#include "tests/simulation/slow_folder.hpp"
 
 namespace muster::simulation {
 
@@ -54,7 +55,11 @@ void Cluster::start_coordinator() {
   setup.reaps = options_.reaps && !options_.by_hand;
   // In a run the folder holds the journal, too: one that is started again has it mounted.
   if (*away_from_coordinator_ == Away::unmounted) *away_from_coordinator_ = Away::no;
-  if (options_.disk) setup.checkpoints = mounted(std::make_shared<bool>(false), away_from_coordinator_);
+  if (options_.disk) {
+    setup.checkpoints =
+        std::make_shared<SlowFolder>(*world_, mounted(std::make_shared<bool>(false), away_from_coordinator_),
+                                     folder_takes_, [this, process] { return world_->alive(process); });
+  }
   if (options_.resume) setup.resume = find_resume(job_, registry_, options_.disk);
   if (options_.by_hand) {
     setup.journal = std::make_shared<MemoryJournal>(

@@ -117,6 +117,15 @@ std::vector<FaultKind> faults_of_disks() {
       {"disk-refuses", "the disk of the checkpoints takes no change for a while", draw_trouble,
        [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(true); },
        [](Cluster& cluster, const Fault&) { disk_of(cluster).set_read_only(false); }},
+      {"disk-slow", "the coordinator's calls of the folder of checkpoints take long for a while",
+       [](Dice& dice, const Scene& scene, Fault& fault) {
+         fault.strength = static_cast<double>(dice.between(501, dice.one_in(4) ? 10'000 : 1'000));
+         return draw_trouble(dice, scene, fault);
+       },
+       [](Cluster& cluster, const Fault& fault) {
+         cluster.set_folder_slow(milliseconds(static_cast<std::int64_t>(fault.strength)));
+       },
+       [](Cluster& cluster, const Fault&) { cluster.set_folder_slow(Nanoseconds(0)); }},
       {"disk-away",
        "no process, or not the coordinator, or no replica can reach the disk of the checkpoints for a while",
        draw_away, take_disk_away,

@@ -138,7 +138,7 @@ void Invariants::suspects_noted(const std::string& text) {
 
 void Invariants::expect_disk_refuses(const std::string& text) {
   std::uint64_t of_disks = 0;
-  for (const char* kind : {"disk-full", "disk-refuses", "disk-away"})
+  for (const char* kind : {"disk-full", "disk-refuses", "disk-slow", "disk-away"})
     of_disks += tally_.of("fault: " + std::string(kind));
   if (of_disks == 0) say({8, "no fault befell the disk, and the run says: " + text});
   suspects_stay_ = true;

@@ -22,6 +22,7 @@ void draw_a_way_back(Dice& dice, Plan& plan) {
 void draw_unreadable(Dice& dice, const Moment& moment, const PlanOptions& options, Plan& plan) {
   auto kinds = faults_of_reading();
   kinds.push_back(fault_kind("disk-away"));
+  kinds.push_back(fault_kind("disk-slow"));
   const FaultKind kind = dice.one_of(kinds);
   if (std::find(options.faults.begin(), options.faults.end(), kind.name) == options.faults.end()) return;
   Fault fault;

@@ -100,7 +100,8 @@ class Schedule final : public Watch {
     tally_.count("fault: " + fault.kind);
     if (trace_) *trace_ << stamp(cluster_.world().now()) << "FAULT " << fault.text() << "\n";
     for (const std::string& who : fault.costs) invariants_.excuse(who);
-    if (fault.kind == "disk-away") invariants_.disk_away(fault.lasts);
+    // Runs here wait for the folder for few seconds: one that is slow may be too slow.
+    if (fault.kind == "disk-away" || fault.kind == "disk-slow") invariants_.disk_away(fault.lasts);
     if (fault.kind == "journal-full") invariants_.journal_full(fault.lasts);
     add_silences(fault);
     invariants_.disturbed();
