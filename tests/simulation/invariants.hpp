@@ -59,6 +59,7 @@ class Invariants final : public Watch {
   void expect_kept(const Report& report);
   void expect_kept_before_it(const Report& report);
   bool may_keep_nothing(const std::string& reason) const;
+  bool all_have_left_alone() const;
   bool may_have_done_nothing() const;
   void keeps_nothing();
   bool none_holds_the_state() const;

@@ -51,7 +51,16 @@ bool Invariants::may_keep_nothing(const std::string& reason) const {
   // Another fault holds up a member, its link or its disk for longer.
   const bool little_time = job_.checkpoint.grace < std::chrono::seconds(20);
   return reason.rfind("no member wrote a checkpoint within", 0) == 0 && !was_too_early_ &&
-         (little_time || writing_may_be_held_up(tally_, job_.train.in_parts()));
+         (little_time || writing_may_be_held_up(tally_, job_.train.in_parts()) ||
+          (job_.train.in_parts() && all_have_left_alone()));
+}
+
+// They were asked to leave, and found no coordinator: each held but a part.
+bool Invariants::all_have_left_alone() const {
+  const View* view = views_.latest();
+  return view && std::ranges::all_of(members_of(view->number), [this](ProcessId member) {
+           return gave_up_looking_.contains(member) && asked_to_go_.contains(member);
+         });
 }
 
 // What it may say of it.
