@@ -105,7 +105,7 @@ const std::vector<Canary> kCanaries = {
     {"loader-installed-early", "5", "a loader says that it has installed a view before it can take demands"},
     {"demand-asked-once", "11", "a demand that was lost is not asked again", "lost-demands"},
     {"unlike-checkpoint", "2,8", "a checkpoint holds another optimizer than its replica"},
-    {"adopting-admits-all", "7,11",
+    {"adopting-admits-all", "7,9,11",
      "a coordinator that was started anew lets newcomers in that it cannot compare"},
     {"journal-knows-best", "8,11",
      "a coordinator with an older journal does not learn of newer views and terms",
