@@ -396,8 +396,9 @@ std::vector<Key> straggler_keys() {
                "evicted by this key alone."),
            MUSTER_MEMBER(cluster.straggler.patience)),
       bind(key("cluster.straggler.action", one_of({"wait", "evict", "shed", "speculate", "drop"}),
-               "What follows when a replica holds up steps. `wait`: only the event `late`. `evict`: the "
-               "replica counts as lost. `shed`: shards move from slow replicas to faster ones. `speculate`: "
+               "What follows when a replica holds up steps. `wait`: only the event `late`. `evict`: a "
+               "replica that is late still, or again within eight steps, counts as lost. `shed`: shards move "
+               "from slow replicas to faster ones. `speculate`: "
                "the waiting replicas also compute its missing gradients, and the first answer counts. "
                "`drop`: the step goes on without it, if at least half of the replicas take part; its samples "
                "are used in steps of their own at the end of the epoch. Only `drop` changes the weights."),

@@ -33,7 +33,9 @@ LateCause cause_of(const PeerSight& peer, const StragglerOptions& options, std::
   const auto spent = [&](Activity activity) { return peer.spent[static_cast<std::size_t>(activity)]; };
   const auto data = spent(Activity::loading), link = spent(Activity::reducing);
   const auto compute = spent(Activity::computing) + spent(Activity::updating) + spent(Activity::idle);
-  if (data > compute && data > link) return LateCause::data;
+  // What it did between two answers is not known; at least it loads now.
+  const bool loads_still = peer.doing.activity == Activity::loading && 2 * data >= compute;
+  if ((data > compute || loads_still) && data > link) return LateCause::data;
   return link > compute ? LateCause::link : LateCause::compute;
 }
 

@@ -5,39 +5,34 @@
 
 namespace muster {
 
-void WaitForGraph::said(const NodeName& waiter, const NodeName& late, const std::string& cause, bool waits,
-                        Time now) {
-  const auto [at, is_new] = said_.try_emplace({waiter, late}, Said{cause, waits, now, now});
-  Said& said = at->second;
-  if (!is_new && now - said.last < lasts_ && said.cause == cause && said.waits == waits)
-    said.last = now;
-  else
-    said = {cause, waits, now, now};
+void WaitForGraph::clear() {
+  waits_for_.clear();
+  is_waited_for_by_.clear();
 }
 
-bool WaitForGraph::is_settled(const NodeName& waiter, const NodeName& late, Time now) const {
-  const auto said = said_.find({waiter, late});
-  return said != said_.end() && now - said->second.first >= settles_;
+void WaitForGraph::waits(const NodeName& waiter, const NodeName& late, Time now) {
+  waits_for_[waiter][late] = now;
+  is_waited_for_by_[late][waiter] = now;
 }
 
-// All for whom it waits, through others or not.
-std::set<NodeName> WaitForGraph::all_before(const NodeName& waiter, Time now) const {
-  std::set<NodeName> before;
-  std::vector<NodeName> open{waiter};
+// Through others or not.
+std::set<NodeName> WaitForGraph::reached(const Edges& edges, const NodeName& from, Time now) const {
+  std::set<NodeName> seen;
+  std::vector<NodeName> open{from};
   while (!open.empty()) {
-    const NodeName next = open.back();
+    const auto next = edges.find(open.back());
     open.pop_back();
-    for (const auto& [edge, said] : said_) {
-      if (edge.first != next || !said.waits || now - said.last >= lasts_) continue;
-      if (before.insert(edge.second).second) open.push_back(edge.second);
+    if (next == edges.end()) continue;
+    for (const auto& [other, said] : next->second) {
+      if (now - said < lasts_ && seen.insert(other).second) open.push_back(other);
     }
   }
-  return before;
+  return seen;
 }
 
 bool WaitForGraph::waits_itself(const NodeName& late, Time now) const {
-  return std::ranges::any_of(all_before(late, now),
-                             [&](const NodeName& other) { return !all_before(other, now).contains(late); });
+  const auto before = reached(waits_for_, late, now), behind = reached(is_waited_for_by_, late, now);
+  return !std::ranges::includes(behind, before);
 }
 
 }  // namespace muster

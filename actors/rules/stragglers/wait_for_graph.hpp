@@ -5,8 +5,6 @@
 #include <chrono>
 #include <map>
 #include <set>
-#include <string>
-#include <utility>
 
 #include "actors/messages/view.hpp"
 
@@ -16,33 +14,24 @@ class WaitForGraph {
  public:
   using Time = std::chrono::nanoseconds;
 
-  /// `settles`: within this time after one has said so, all have said for whom they wait.
-  /// `lasts`: after this time without a repetition it is over.
-  WaitForGraph(Time settles, Time lasts) : settles_(settles), lasts_(lasts) {}
+  /// `lasts`: who has not said it again for so long waits no more.
+  explicit WaitForGraph(Time lasts) : lasts_(lasts) {}
 
-  void clear() { said_.clear(); }
-  /// `waiter` says that `late` is late. `waits`: for what that one owes; else that one does not take what it
-  /// was sent.
-  void said(const NodeName& waiter, const NodeName& late, const std::string& cause, bool waits, Time now);
-
-  /// Whether it says so, with the same cause, since so long that the late one has said, too, for whom it
-  /// waits.
-  bool is_settled(const NodeName& waiter, const NodeName& late, Time now) const;
+  void clear();
+  /// `waiter` waits for what `late` owes it.
+  void waits(const NodeName& waiter, const NodeName& late, Time now);
   /// Whether `late` waits, through others or not, for one that does not wait for it. Where two wait for each
-  /// other, neither has another one to blame.
+  /// other, neither has another one to blame. Takes time in proportion to what was said.
   bool waits_itself(const NodeName& late, Time now) const;
 
  private:
-  struct Said {
-    std::string cause;
-    bool waits = false;
-    Time first{0}, last{0};
-  };
+  using Edges =
+      std::map<NodeName, std::map<NodeName, Time>>;  // from each one to others: when it was said last
 
-  std::set<NodeName> all_before(const NodeName& waiter, Time now) const;
+  std::set<NodeName> reached(const Edges& edges, const NodeName& from, Time now) const;
 
-  Time settles_, lasts_;
-  std::map<std::pair<NodeName, NodeName>, Said> said_;  // by who waits, and for whom
+  Time lasts_;
+  Edges waits_for_, is_waited_for_by_;
 };
 
 }  // namespace muster

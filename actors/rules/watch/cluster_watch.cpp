@@ -18,7 +18,8 @@ constexpr int kHeartbeatsPerComplaint = 2;  // complaints are collected for so l
 constexpr int kStartPatiences = 5;
 constexpr int kTicksOfStandstill = 4;
 constexpr int kHeartbeatsUntilSettled = 3;  // one to ask, one to see, one on its way
-constexpr int kPatiencesOfWaiting = 2;      // it is said again after each patience
+constexpr int kHeartbeatsOfLateness = 2;
+constexpr int kPatiencesOfWaiting = 2;  // it is said again after each patience
 
 std::string rounded(double value) {
   return std::to_string(std::llround(value));
@@ -40,8 +41,8 @@ ClusterWatch::ClusterWatch(const ClusterConfig& cluster, Time tick)
       suspicion_(suspicion_options(cluster, tick)),
       doubt_(cluster.detect.patience, kReturnMax),
       complaints_(kHeartbeatsPerComplaint * cluster.detect.heartbeat),
-      waits_(kHeartbeatsUntilSettled * cluster.detect.heartbeat,
-             kPatiencesOfWaiting * cluster.detect.patience) {}
+      waits_(kPatiencesOfWaiting * cluster.detect.patience),
+      repeated_(kHeartbeatsUntilSettled * cluster.detect.heartbeat) {}
 
 void ClusterWatch::heard(const Heartbeat& message, Time now) {
   suspicion_.heard(message.name, now);
@@ -74,6 +75,7 @@ void ClusterWatch::entered(const View& view) {
   complaints_.clear();
   said_.clear();
   waits_.clear();
+  repeated_.clear();
   std::vector<std::uint32_t> slots;
   std::vector<ShardInterval> deal;
   for (const Member& member : view.replicas) {
@@ -212,7 +214,6 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
     judgement.events.push_back(late_event(message));
   if (message.link_broken || doubt_.in_doubt(now) || has_stood_still(now) || canary("loaders-not-watched"))
     return judgement;
-  waits_.said(message.name, message.late(), message.cause, true, now);
   const std::string held =
       message.name.text() + " has waited for it for " + rounded(message.waited_ms) + " ms";
   if (message.stuck) {
@@ -225,13 +226,21 @@ ClusterWatch::Judgement ClusterWatch::loader_held_up(const HeldUp& message, Time
   return judgement;
 }
 
-// What a replica does is known from its answers, one a heartbeat: what it did a moment ago may be over. And
-// where sums pass through it, one that waits for another's looks like one with a slow link.
-bool ClusterWatch::is_to_blame(const HeldUp& message, Time now) const {
-  const bool waits_itself =
-      message.cause == text_of(LateCause::link) && waits_.waits_itself(message.late(), now);
-  return (waits_.is_settled(message.name, message.late(), now) && !waits_itself) ||
-         canary("who-waits-is-to-blame");
+RepeatedLateness::Fault ClusterWatch::fault_of(const HeldUp& message) const {
+  if (message.cause == text_of(LateCause::link)) return RepeatedLateness::Fault::link;
+  const bool loader = message.cause == text_of(LateCause::data) && !view_.loaders.empty();
+  return loader ? RepeatedLateness::Fault::loader : RepeatedLateness::Fault::own;
+}
+
+// What a node does is known from its answers, one a heartbeat: what it did a moment ago may be over, and of a
+// shorter time nothing is known. And where sums pass through it, one that waits for another's looks like one
+// with a slow link.
+bool ClusterWatch::is_to_blame(const HeldUp& message, Time now) {
+  if (canary("who-waits-is-to-blame")) return true;
+  const RepeatedLateness::Fault fault = fault_of(message);
+  const bool is_known = message.waited_ms >= milliseconds(kHeartbeatsOfLateness * cluster_.detect.heartbeat);
+  if (!is_known || !repeated_.said(message.name, message.late(), fault, message.step, now)) return false;
+  return fault != RepeatedLateness::Fault::link || !waits_.waits_itself(message.late(), now);
 }
 
 ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, std::size_t spares) {
@@ -245,8 +254,7 @@ ClusterWatch::Judgement ClusterWatch::held_up(const HeldUp& message, Time now, s
   const bool others_wait = message.name != late->name;
   // What was said long ago comes when the link is good again.
   if (doubt_.in_doubt(now) || has_stood_still(now)) return judgement;
-  if (others_wait)
-    waits_.said(message.name, message.late(), message.cause, message.waited_for != kToTake, now);
+  if (others_wait && message.waited_for != kToTake) waits_.waits(message.name, message.late(), now);
   judgement.drops = others_wait && !message.stuck && drop(message, *late);
   const bool loader = message.cause == "data" && !view_.loaders.empty();
   const bool can_go = view_.replicas.size() + spares > std::max(cluster_.min_replicas, 1u);

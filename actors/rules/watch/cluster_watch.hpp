@@ -12,6 +12,7 @@
 #include "actors/messages/end_messages.hpp"
 #include "actors/messages/report_messages.hpp"
 #include "actors/messages/view.hpp"
+#include "actors/rules/stragglers/repeated_lateness.hpp"
 #include "actors/rules/stragglers/shedding.hpp"
 #include "actors/rules/stragglers/wait_for_graph.hpp"
 #include "actors/rules/watch/complaints.hpp"
@@ -79,10 +80,10 @@ class ClusterWatch {
   /// process is not held against the replica that it serves. If the job drops, a training step goes on
   /// without the replica; but not twice, and not without more than half of the replicas.
   /// Who is late in the view that follows is waited for: each step has one view change for it.
-  /// A late one is evicted when it is said again, with the same cause, and for a slow link ("link") only if
-  /// it does not wait for another one itself. A loader process is lost by itself: if it is stuck, or if the
-  /// job evicts, it is said again, and another one is left. `spares`: newcomers that could take its place at
-  /// once.
+  /// A late one is evicted when the same node says it again, in this step or a few later, of the same fault;
+  /// for a slow link ("link") only if it does not wait for another one itself. A loader process is lost by
+  /// itself: if it is stuck, or if the job evicts, it is said again, and another one is left. `spares`:
+  /// newcomers that could take its place at once.
   Judgement held_up(const HeldUp& message, Time now, std::size_t spares = 0);
 
   /// What every view from now on carries: its first round is that step, unless some member has the record of
@@ -106,7 +107,8 @@ class ClusterWatch {
   Event late_event(const HeldUp& message) const;
   Judgement loader_held_up(const HeldUp& message, Time now);
   std::string cause_of(const HeldUp& message) const;
-  bool is_to_blame(const HeldUp& message, Time now) const;
+  RepeatedLateness::Fault fault_of(const HeldUp& message) const;
+  bool is_to_blame(const HeldUp& message, Time now);
   bool drop(const HeldUp& message, const Member& late);
   bool may_lack_its_loader(const HeldUp& message, std::uint64_t record) const;
 
@@ -119,6 +121,7 @@ class ClusterWatch {
   std::map<NodeName, std::chrono::milliseconds> still_;  // as the last heartbeat says: Heartbeat::still_ms
   Shedding shedding_;
   WaitForGraph waits_;
+  RepeatedLateness repeated_;
   View view_;
   bool begun_ = false;
   std::set<std::tuple<std::uint64_t, NodeName, std::string, bool>> said_;  // step, who, cause, stuck

@@ -167,6 +167,18 @@ TEST(WhoIsLate, TheCauseIsWhatTookMostOfTheWait) {
   EXPECT_EQ(late_at(seen, kHeldAt).at(0).cause, LateCause::compute);
 }
 
+// It answers once a heartbeat: it may have computed for a moment only.
+TEST(WhoIsLate, WhoLoadsStillIsNotBlamedForAsLongAComputation) {
+  RoundSight seen = sight();
+  PeerSight& peer = seen.peers[0];
+  peer.metrics_in = false;
+  does(peer, Activity::loading);
+  peer.spent[static_cast<std::size_t>(Activity::computing)] = seconds(4);
+  EXPECT_EQ(late_at(seen, kHeldAt).at(0).cause, LateCause::data);
+  peer.spent[static_cast<std::size_t>(Activity::computing)] += milliseconds(1);
+  EXPECT_EQ(late_at(seen, kHeldAt).at(0).cause, LateCause::compute);
+}
+
 TEST(WhoIsLate, ElementsAreWaitedForFromTheLastReportOn) {
   RoundSight seen = sight();
   seen.peers[0].sums_in = false;

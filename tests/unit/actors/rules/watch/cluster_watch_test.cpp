@@ -135,14 +135,32 @@ TEST(ClusterWatch, WhoSaysThatAnotherTakesNothingHasAllThatItWaitsFor) {
 }
 
 // What it did a moment ago may be over, and its loader may be late.
-TEST(ClusterWatch, EvictIsForOneThatIsStillLateForTheSameCause) {
+TEST(ClusterWatch, EvictIsForOneThatIsLateAgainForTheSameFault) {
   ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
   watch.entered(view_of(3, 2, 2));
   EXPECT_TRUE(watch.held_up(held_up(0, 1), kNow).losses.empty());
   EXPECT_TRUE(watch.held_up(held_up(0, 1), milliseconds(299)).losses.empty()) << "within three heartbeats";
-  EXPECT_TRUE(watch.held_up(held_up(0, 1, "data"), milliseconds(300)).losses.empty());
-  EXPECT_TRUE(watch.held_up(held_up(0, 1), milliseconds(400)).losses.empty()) << "it begins anew";
-  EXPECT_EQ(watch.held_up(held_up(0, 1), milliseconds(700)).losses.size(), 1u);
+  EXPECT_TRUE(watch.held_up(held_up(0, 1, "data"), milliseconds(300)).losses.empty()) << "a loader's";
+  HeldUp next_step = held_up(0, 1);
+  ++next_step.step;
+  EXPECT_EQ(watch.held_up(next_step, std::chrono::minutes(5)).losses.size(), 1u);
+}
+
+// A slow host takes long for both, and says so in turns.
+TEST(ClusterWatch, WithoutLoadersDataAndComputationAreOneFault) {
+  ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  EXPECT_TRUE(watch.held_up(held_up(0, 1, "data"), kNow).losses.empty());
+  EXPECT_EQ(watch.held_up(held_up(0, 1, "compute"), std::chrono::seconds(1)).losses.size(), 1u);
+}
+
+TEST(ClusterWatch, ATimeInWhichNobodyWasAskedTwiceEvictsNobody) {
+  ClusterWatch watch(config(StragglerAction::evict), milliseconds(50));
+  watch.entered(view_of(3, 2));
+  HeldUp short_one = held_up(0, 1);
+  short_one.waited_ms = 199;
+  for (int i = 0; i < 5; ++i)
+    EXPECT_TRUE(watch.held_up(short_one, std::chrono::seconds(i)).losses.empty()) << "two heartbeats";
 }
 
 // ---- loaders
