@@ -44,14 +44,17 @@ void set(int socket, int level, int option, int value) {
 }
 
 // There is more to send, and all that was sent is acknowledged.
-bool answers_without_room(int socket) {
+bool has_no_room(int socket) {
   int queued = 0, unsent = 0;
+  return ::ioctl(socket, SIOCOUTQ, &queued) == 0 && ::ioctl(socket, SIOCOUTQNSD, &unsent) == 0 &&
+         unsent > 0 && queued == unsent;
+}
+
+bool answers_probes(int socket) {
   tcp_info info{};
   socklen_t length = sizeof info;
-  if (::ioctl(socket, SIOCOUTQ, &queued) != 0 || ::ioctl(socket, SIOCOUTQNSD, &unsent) != 0 ||
-      ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
-    return false;
-  return unsent > 0 && queued == unsent && info.tcpi_probes <= 1;  // one may be under way
+  return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+         info.tcpi_probes <= 1;  // one may be under way
 }
 
 // As text, without the port; empty if it is not known.
@@ -94,9 +97,9 @@ ListenCheck check_listening(const std::string& host, std::uint16_t port, HostRes
   if (answer.kind != HostAnswer::Kind::known) return {{}, answer.problem(host)};
   int error = 0;
   for (const SocketAddress& address : answer.addresses) {
-    const int own = try_listening(address.with_port(port));
-    if (own == 0) return {address.text(), {}};
-    if (error == 0 || own == EADDRINUSE) error = own;  // then the address is one of this machine
+    error = try_listening(address.with_port(port));
+    if (error == 0) return {address.text(), {}};
+    if (error == EADDRINUSE) break;  // nodes would connect to it, and reach whoever listens there
   }
   if (error == EADDRINUSE) return {{}, "another process listens on port " + std::to_string(port)};
   if (error == EADDRNOTAVAIL) return {{}, "no interface of this machine has the address " + host};
@@ -158,12 +161,13 @@ BoundedSilence::BoundedSilence(int socket) : socket_(socket) {
 void BoundedSilence::look(Time now) {
   if (!is_bounded_ || now - looked_ < kLookAgain) return;
   looked_ = now;
-  if (!answers_without_room(socket_)) {
+  if (!has_no_room(socket_)) {
     if (!no_room_since_) return;
     no_room_since_.reset();
     return set(socket_, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kUnheardMax.count()));
   }
   if (!no_room_since_) no_room_since_ = now;
+  if (!answers_probes(socket_)) return;  // an answer may be lost: the bound stays where it is
   const auto bound = std::chrono::ceil<std::chrono::milliseconds>(now - *no_room_since_) + kAhead;
   set(socket_, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::min(bound, kBoundMax).count()));
 }

@@ -171,6 +171,10 @@ TEST(ControlSocket, ListensOnTheFirstAddressThatIsOfThisMachine) {
   const OpenPort port;
   EXPECT_EQ(check_listening("host2", port.number(), second).why_not,
             "another process listens on port " + std::to_string(port.number()));
+  HostResolver two = always(control_host_at({"127.0.0.1", "127.0.0.2"}));
+  EXPECT_EQ(check_listening("host2", port.number(), two).why_not,
+            "another process listens on port " + std::to_string(port.number()))
+      << "nodes would reach that one";
   HostResolver other = always(control_host_at({"192.0.2.7"}));
   EXPECT_EQ(check_listening("host2", 0, other).why_not, "no interface of this machine has the address host2");
 }
