@@ -95,7 +95,7 @@ std::string format_duration(std::chrono::milliseconds duration) {
 std::string human_duration(std::chrono::duration<double, std::milli> duration) {
   constexpr double kMost = 1e15;  // 30,000 years
   const double given = std::isnan(duration.count()) ? 0 : std::clamp(duration.count(), -kMost, kMost);
-  if (given < 0) return "-" + human_duration(-duration);
+  if (given <= -0.5) return "-" + human_duration(-duration);
   const auto in_units_of = [given](double ms) { return std::llround(given / ms); };
   const auto two = [](long long amount, long long factor, const char* large, const char* small) {
     const std::string text = std::to_string(amount / factor) + large;
