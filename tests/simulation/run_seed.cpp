@@ -83,6 +83,11 @@ class Schedule final : public Watch {
     }
   }
 
+  // How long each call takes.
+  static Nanoseconds slowness_of(const Fault& fault) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(fault.strength));
+  }
+
   // A disk that answers nobody any more costs newcomers, too.
   void add_newcomers(Fault& fault) const {
     if (fault.kind != "disk-hangs" || !fault.a.empty()) return;
@@ -100,8 +105,10 @@ class Schedule final : public Watch {
     tally_.count("fault: " + fault.kind);
     if (trace_) *trace_ << stamp(cluster_.world().now()) << "FAULT " << fault.text() << "\n";
     for (const std::string& who : fault.costs) invariants_.excuse(who);
-    // Runs here wait for the folder for few seconds: one that is slow may be too slow.
-    if (fault.kind == "disk-away" || fault.kind == "disk-slow") invariants_.disk_away(fault.lasts);
+    if (fault.kind == "disk-away") invariants_.disk_away(fault.lasts);
+    // Runs here wait for the folder for few seconds: one that is slow may be too slow. What it is asked for
+    // at the end of that time it answers later: first the marks, then the list.
+    if (fault.kind == "disk-slow") invariants_.disk_away(fault.lasts + 2 * slowness_of(fault));
     if (fault.kind == "journal-full") invariants_.journal_full(fault.lasts);
     add_silences(fault);
     invariants_.disturbed();
