@@ -89,8 +89,10 @@ void Invariants::found_again(const View& view) {
   const bool odd_stays =
       odd_ && std::ranges::find(view.replicas, seen(*odd_).name, &Member::name) != view.replicas.end();
   if (!bits_lost_ || view.records > lost_at_) return;
-  if (odd_stays && odd_at_times_) lost_at_ = view.records;  // it may compute each step from here on wrongly
-  if (odd_stays && (odd_at_times_ || !view.back)) return;
+  if (odd_stays && (odd_at_times_ || !view.back)) {
+    lost_at_ = view.records;  // it may compute each step from here on wrongly
+    return;
+  }
   bits_lost_ = false;
   if (!view.back) once_lost_at_ = std::min(lost_at_, once_lost_at_.value_or(lost_at_));
   for (const auto& [process, who] : seen_) to_go_back_[process] = view.source.step;
